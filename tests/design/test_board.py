@@ -105,6 +105,13 @@ def test_mask_and_stencil_are_the_board_without_their_openings(kind: str, tmp_pa
     assert differing_area(exposed(positive, "positive"), plus(openings, cut_out)) < 1e-6
 
 
+def test_a_mask_without_openings_is_the_board(tmp_path: Path) -> None:
+    board = load(tmp_path, "top-mask", b_F_Mask=gerber())
+    (mask,) = board.designs()
+    assert abs(mask.area.area - board.outline.area) < 1e-9
+    assert board.notes == ("top-mask has no openings (b-F_Mask.gbr)",)
+
+
 def test_holes_are_kept_clear_or_marked(tmp_path: Path) -> None:
     board = load(tmp_path)
     drawn = of_board(board.layers[0].area)

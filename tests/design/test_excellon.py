@@ -77,6 +77,8 @@ def test_slots_and_routes_have_the_area_that_is_milled() -> None:
     assert abs(arc.area().area - (2 * np.pi + np.pi / 4)) < 0.03
     middle = arc.points[len(arc.points) // 2]
     assert np.allclose(middle, (2, -2), atol=1e-6)  # anticlockwise: below the chord
+    (back,) = drilled(head + "G00X0.0Y0.0\nM15\nG01X5.0\nX1.0\nM16\nM30\n").holes
+    assert back.centre == (2.5, 0)
     (same,) = drilled(head + "G00X0.0Y0.0\nM15\nG03X4.0Y0.0I2.0J0.0\nM16\nM30\n").holes
     assert differing_area(same.area(), arc.area()) < 1e-3
 
@@ -97,10 +99,26 @@ def test_an_open_format_is_settled_by_the_copper() -> None:
     )
 
 
+def test_files_of_one_board_have_one_format() -> None:
+    text = "M48\nINCH\nT1C0.06\n%\nT1\nX012500Y003250\nM30\n"
+    first = drilled(text)
+    other = drilled(text, fits=lambda xy: float((xy < 10).mean()))  # would fit better with 3.5 digits
+    assert np.allclose(centres(other)[0], (0.125 * INCH, 0.0325 * INCH))
+    assert other.digits != first.digits
+    same = drilled(text, fits=lambda xy: float((xy < 10).mean()), like=first.digits)
+    assert centres(same) == centres(first)
+    assert same.notes == ()
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("M48\nMETRIC\n%\nT1\nX1.0Y1.0\nM30\n", "b.drl: line 5: tool T1 has no diameter"),
+        (
+            "M48\nMETRIC\nT1C2000\n%\nT1\nX1.0Y1.0\nM30\n",
+            "b.drl: line 6: tool T1 is 2000 mm wide, above 1000 mm",
+        ),
+        ("M48\nT1C2000\n%\nT1\nX1Y1\nM30\n", "b.drl: line 5: tool T1 is 50800 mm wide, above 1000 mm"),
         ("M48\nMETRIC\nT1C0.8\n%\nX1.0Y1.0\nM30\n", "b.drl: line 5: a hole comes before a tool is chosen"),
         ("M48\nMETRIC\nT1C0.8\n%\nT1\nM02X1.0Y1.0\nM30\n", "b.drl: line 6: 'M02X1.0Y1.0' repeats"),
         ("M48\nMETRIC\nT1C0.8\n%\nT1\nG91\nX1.0Y1.0\nM30\n", "b.drl: line 7: coordinates are incremental"),

@@ -23,6 +23,7 @@ for _folder in (TESTS, TESTS / "design"):  # pytest does the same
     if str(_folder) not in sys.path:
         sys.path.append(str(_folder))
 
+import boards  # noqa: E402
 import same_shape  # noqa: E402  the shape that each reader's tests read
 import same_shape_cad  # noqa: E402
 
@@ -85,6 +86,25 @@ def oasis() -> list[bytes]:
 
 def gerber() -> list[bytes]:
     return [same_shape.as_gerber(), *files("gerber/*", root=OWN), *files("drawings/gerber_*")]
+
+
+def drills() -> list[bytes]:
+    """Each way to write coordinates, tools, slots, routes and repeats."""
+    return [
+        boards.drill(*boards.HOLES),
+        b"M48\nINCH,LZ,00.0000\nT01C0.0320F200S65\n;TYPE=NON_PLATED\nT2C0.1\n%\nG05\nT01\nX0125Y-00325\nR3X0100\n"
+        b"T2\nX01Y01G85X02Y01\nM30\n",
+        b"%\nM48\nM71\n;FILE_FORMAT=3:3\nT1C1.0\n%\nG90\nT1\nG00X0Y0\nM15\nG01X5000\nG03X9000Y0A2000\n"
+        b"G02X9000Y4000I0J2000\nM16\nM30\n",
+        b";   Holesize 1. = 12.0 Tolerance = +0.0/-0.0 PLATED MILS Quantity = 2\n%\nT01\nX00125Y00325\nM30\n",
+    ]
+
+
+def board() -> list[bytes]:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "a")
+        boards.archive(path, boards.small())
+        return [path.read_bytes()]
 
 
 def geojson() -> list[bytes]:

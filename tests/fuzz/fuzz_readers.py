@@ -27,6 +27,7 @@ from laserpath.config import profiles, request
 from laserpath.config import project as projects
 from laserpath.config.profiles import beams
 from laserpath.design import Arrangement, Reading, image, load
+from laserpath.design.board import excellon, load_board
 from laserpath.design.reading import Black
 from laserpath.machine import convert
 from laserpath.physics import optics
@@ -183,6 +184,20 @@ def _project(path: Path, variant: int) -> Sentences:
 # Measurements
 
 
+def _drills(path: Path, _: int) -> Sentences:
+    drills = excellon.read(path.read_bytes(), path.name, lambda xy: float(np.hypot(*xy.T).mean()))
+    if not all(np.isfinite(hole.points).all() and hole.area().is_valid for hole in drills.holes):
+        raise AssertionError("a hole that is not finite")
+    return drills.notes
+
+
+def _board(path: Path, variant: int) -> Sentences:
+    """Both sides, or a mask, for both tones."""
+    read = load_board([path], tolerance=TOLERANCE, layers=(None, ("top-mask",))[variant])
+    designs = [*read.designs(), *read.designs(tone="positive")]
+    return (*read.notes, *read.warnings, *(text for design in designs for text in _sentences(design)))
+
+
 def _sheet(path: Path, variant: int) -> Sentences:
     """A sheet; with the second variant its fit, too, for one sheet of many, since that takes long."""
     data = path.read_bytes()
@@ -236,6 +251,8 @@ READERS = {
     "gdsii": _design(examples.gdsii, ".gds", _LAYOUT),
     "oasis": _design(examples.oasis, ".oas", _LAYOUT),
     "gerber": _design(examples.gerber, ".gbr", _BOARD),
+    "drills": Reader(".drl", examples.drills, _drills),
+    "board": Reader(".zip", examples.board, _board, 2),
     "geojson": _design(examples.geojson, ".geojson", _DRAWING),
     "wkt": _design(examples.wkt, ".wkt", _DRAWING),
     "png": _design(examples.png, ".png", _IMAGE),

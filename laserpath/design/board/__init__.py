@@ -35,7 +35,7 @@ from laserpath.base.errors import InputError, figure, one_line, short
 from laserpath.base.overlay import EMPTY, minus, union, valid, within
 from laserpath.design import gerber
 from laserpath.design.arrange import Arrangement, Repeat, arrange
-from laserpath.design.board.excellon import Hole
+from laserpath.design.board.excellon import Digits, Hole
 from laserpath.design.board.excellon import read as read_drills
 from laserpath.design.board.files import DRILLS, PLANNED, BoardFiles, LayerFile, gather
 from laserpath.design.enclosed import enclosed
@@ -302,6 +302,7 @@ class _Loading:
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     read: dict[str, BoardLayer] = field(default_factory=dict)
+    digits: Digits | None = None
 
     def board(self, wanted: Sequence[str] | None) -> CircuitBoard:
         """The board with the layers that are wanted."""
@@ -353,7 +354,11 @@ class _Loading:
         try:
             design = gerber.read(file.data, "layer", Reading(self.tolerance))
         except InputError as error:
-            kind = _EmptyLayer if "nothing is drawn" in str(error) else InputError
+            empty = "nothing is drawn" in str(error)
+            if empty and file.kind.endswith("mask"):  # of a side without pads
+                self.notes.append(f"{file.kind} has no openings ({file.name})")
+                return BoardLayer(file.kind, file.name, file.said, EMPTY)
+            kind = _EmptyLayer if empty else InputError
             raise kind(f"{self.found.name}: {file.name}: {error}") from None
         warnings = tuple(f"{file.kind}: {text}" for text in design.warnings if text != SHOWS_ABSENCE)
         area = design.area
@@ -383,7 +388,7 @@ class _Loading:
             if not area.is_empty:
                 return self.settled(area, file.name)
             reason = f"no closed line in {file.name} has the board in it"
-        x0, y0, x1, y1 = shapely.total_bounds([one.area for one in (*layers, *self.copper())])
+        x0, y0, x1, y1 = shapely.total_bounds([one.area for one in (*layers, *self.copper()) if one.area])
         self.warnings.append(
             f"{reason}, so the board is the box around its layers, {figure(x1 - x0, 4)} × "
             f"{figure(y1 - y0, 4)} mm: --layer outline=FILE names one"
@@ -434,7 +439,8 @@ class _Loading:
         def share(xy: Floats) -> float:  # copper is read only for files that leave their format open
             return fits()(xy)
 
-        for file in self.found.every(*DRILLS):
+        # The largest first: others of the board have its format, and may be too small to show it.
+        for file in sorted(self.found.every(*DRILLS), key=lambda one: -len(one.data)):
             out += self.drilled(file, share, outline)
         return tuple(dict.fromkeys(out))
 
@@ -443,7 +449,8 @@ class _Loading:
         if file.is_gerber:
             holes = self.flashed(file)
         else:
-            drills = read_drills(file.data, file.name, fits)
+            drills = read_drills(file.data, file.name, fits, self.digits)
+            self.digits = self.digits or drills.digits
             self.notes += drills.notes
             holes = list(drills.holes)
         plated = {"plated-drill": True, "unplated-drill": False}.get(file.kind)

@@ -33,10 +33,15 @@ import shapely
 from laserpath.base import limits
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
+from laserpath.design.fill import check_reach
 
 INCH = 25.4
 _ARC = math.radians(10)
 """Angle between vertices of a routed arc. Its error, 0.4 % of the radius, is of a hole and not of copper."""
+_WIDEST = 1000.0
+"""mm of a tool: circles that are milled out of a board are drawn as tools, too."""
+_MOST_REPEATS = 10_000
+"""Holes of one command; a larger number is damage, and takes seconds."""
 
 Fits = Callable[[Floats], float]
 """(centres of holes, (n, 2) mm) → how well they fit the board, larger is better."""
@@ -55,8 +60,8 @@ class Hole:
 
     @property
     def centre(self) -> tuple[float, float]:
-        """Its centre, or the middle of the slot's ends, mm."""
-        (x0, y0), (x1, y1) = self.points[0], self.points[-1]
+        """Its centre, or the middle of the box around the slot, mm."""
+        (x0, x1), (y0, y1) = ((min(values), max(values)) for values in zip(*self.points, strict=True))
         return (x0 + x1) / 2, (y0 + y1) / 2
 
     def area(self, grown: float = 0.0) -> shapely.Polygon:
@@ -93,10 +98,10 @@ class Digits:
 
 @dataclass(frozen=True, slots=True)
 class Drilled:
-    """The holes of a file. unit: `mm` or `inches`.  notes: what was assumed, a sentence each."""
+    """The holes of a file. digits: how it was read; None: it has none.  notes: what was assumed."""
 
     holes: tuple[Hole, ...]
-    unit: str
+    digits: Digits | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -144,7 +149,7 @@ class _Path:
 _TOOL = re.compile(r"T0*(\d+)(?=\D|$)(.*)$")
 _DIAMETER = re.compile(r"C\+?(\d*\.?\d+)")
 _ALLEGRO = re.compile(
-    r";?\s*(?:T0*(\d+) +)?Holesize (\d+)\.? = (\d[\d.]*)[^A-Z]*Tol[^A-Z]*(NON_PLATED|PLATED|OPTIONAL)?\s*"
+    r";?\s*(?:T0*(\d+) +)?Holesize (\d+)\.? = (\d+\.?\d*)[^A-Z]*Tol[^A-Z]*(NON_PLATED|PLATED|OPTIONAL)?\s*"
     r"(MILS|MM|INCH\w*|MICRONS)"
 )
 _ALLEGRO_UNITS = {"MILS": 0.0254, "MM": 1.0, "MICRONS": 1e-3}
@@ -152,20 +157,27 @@ _DIGITS = re.compile(r"(?:FILE_FORMAT=|[Ff]ormat\s*:\s*|FORMAT=\{)(\d)[:.](\d)")
 _XY = re.compile(r"([XYIJAR])([+-]?\d*\.?\d*)")
 
 
-def read(data: bytes, name: str, fits: Fits | None = None) -> Drilled:
-    """The holes of a drill file. name: for messages.  fits: for files that leave their digits open."""
+def read(data: bytes, name: str, fits: Fits | None = None, like: Digits | None = None) -> Drilled:
+    """The holes of a drill file. name: for messages.
+
+    fits, like: for a file that leaves its digits open: how well they fit, and those of another file of the
+    board, which count if they are possible here.
+    """
     try:
         header, paths, decimal = _parsed(data.decode("latin-1"))
         if not paths:
-            return Drilled((), "mm", ())
+            return Drilled(())
         notations = header.notations()
         notes: tuple[str, ...] = ()
         if header.unit is None or not decimal:
+            if like in notations:
+                notations = [like]
             notation, notes = _chosen(notations, header, paths, fits, name)
         else:
             notation = notations[0]
         holes = tuple(_holes(paths, header, notation))
-        return Drilled(holes, "inches" if notation.unit == INCH else "mm", notes)
+        check_reach("a hole", np.array([point for hole in holes for point in hole.points]))
+        return Drilled(holes, notation, notes)
     except InputError as error:
         raise InputError(f"{name}: {error}") from None
 
@@ -177,10 +189,14 @@ def _chosen(
     if len(notations) == 1:
         return notations[0], ()
     scores = [0.0] * len(notations)
-    if fits is not None:
-        for k, notation in enumerate(notations):
-            limits.spend()
-            scores[k] = fits(np.array([hole.centre for hole in _holes(paths, header, notation)]))
+    for k, notation in enumerate(notations):
+        limits.spend()
+        try:
+            centres = np.array([hole.centre for hole in _holes(paths, header, notation)])
+        except InputError:  # tools too wide in one unit; if all are wrong, reading the best says why
+            scores[k] = -1.0
+            continue
+        scores[k] = fits(centres) if fits is not None else 0.0
     best = max(range(len(notations)), key=lambda k: (round(scores[k], 3), -k))
     why = "as its holes then meet the copper" if scores[best] > 0 else "which is usual"
     return notations[best], (f"{name} does not say its format: {notations[best]}, {why}",)
@@ -350,6 +366,8 @@ def _holes(paths: list[_Path], header: _Header, notation: Digits) -> Iterator[Ho
                 f"line {path.line}: tool T{path.tool} has no diameter, neither here nor in the header"
             )
         size = header.tools[path.tool] * (1.0 if path.tool in header.own else notation.unit)
+        if not size < _WIDEST:
+            raise InputError(f"line {path.line}: tool T{path.tool} is {size:g} mm wide, above {_WIDEST:g} mm")
         if path.repeats:
             yield from _repeated(path, size, notation)
             continue
@@ -360,7 +378,8 @@ def _holes(paths: list[_Path], header: _Header, notation: Digits) -> Iterator[Ho
 def _repeated(path: _Path, size: float, notation: Digits) -> Iterator[Hole]:
     """Holes that are repeated at equal steps."""
     (x, y), step = _point(path.steps[0], notation), _point(path.steps[1], notation)
-    limits.check("shapes", path.repeats, f"line {path.line} repeats a hole {path.repeats} times")
+    if path.repeats > _MOST_REPEATS:
+        raise InputError(f"line {path.line} repeats a hole {path.repeats} times, above {_MOST_REPEATS}")
     for k in range(1, path.repeats + 1):
         yield Hole(((x + k * step[0], y + k * step[1]),), size, path.plated)
 

@@ -25,7 +25,9 @@ from __future__ import annotations
 
 import io
 import json
+import lzma
 import re
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,6 +46,10 @@ KINDS = (*PLANNED, "inner-copper", "outline", *DRILLS, "other")
 
 _MOST_FILES = 2000
 """Files in a folder or an archive. A board has a few dozen; more make the search for its layers slow."""
+_DAMAGED = (
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, ValueError, RuntimeError,
+)  # fmt: skip
+"""What zipfile raises."""
 _DEEPEST = 4
 """Folders in each other that are searched."""
 
@@ -182,8 +188,10 @@ def _unpacked(data: bytes) -> Iterator[LayerFile]:
                 if left < 0:
                     raise limits.exceeded("the archive holds more than {} of files", "bytes")
                 yield from _kept(name, whole)
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError) as error:
-        raise InputError(f"the archive is damaged ({error}): pack it again") from None
+    except InputError:
+        raise
+    except _DAMAGED:
+        raise InputError("the archive is damaged: pack it again") from None
 
 
 def _checked(member: zipfile.ZipInfo) -> str:
