@@ -48,6 +48,7 @@ _MOST_FILES = 2000
 """Files in a folder or an archive. A board has a few dozen; more make the search for its layers slow."""
 _DAMAGED = (
     zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, OSError, ValueError, RuntimeError,
+    LookupError,
 )  # fmt: skip
 """What zipfile raises."""
 _DEEPEST = 4
