@@ -33,6 +33,7 @@ from gcode.dialects.fixed import PYTHON, check_fixed, may_be_linuxcnc
 from gcode.dialects.record import Dialect, size
 from gcode.errors import GcodeError, figure
 from gcode.move import Bools, Floats, Kind, Moves
+from gcode.reading.interpreter import WAITS
 from gcode.reading.parser import read
 from gcode.reading.program import Program
 from gcode.reading.words import patterns_of
@@ -52,20 +53,22 @@ def verify(
     asked: Moves | None = None,
     least: float = 0.0,
     rapid_speed: float = 100.0,
+    pauses: bool = False,
 ) -> Program:
     """The program, read back, if it is certain to be dark in travels, at rest, before and after; see above.
 
     s_max, rapid_speed: as for `read`.  asked: the moves that it was written from, with chords for arcs if the
     dialect has none; None: they are not known, and no lit dwell is allowed.
     least: the lowest power of a lit move, fraction of full.
+    pauses: whether it may wait for the user, which only a program may that is dark throughout.
     Raises GcodeError with the first line that is wrong, and for a dialect whose fixed lines may light.
     """
     check_fixed(dialect)
     program = read(text, dialect, s_max, rapid_speed=rapid_speed)
     problems = [
         *_lit(program, dwells=asked is not None and bool((asked.still & asked.on).any())),
-        *_end(program, dialect), *_powers(program, least), *_words(program), *_python(text, dialect),
-        *_lengths(text, dialect),
+        *_end(program, dialect), *_powers(program, least), *_words(program, pauses=pauses),
+        *_python(text, dialect), *_lengths(text, dialect),
     ]  # fmt: skip
     if problems:
         line, sentence = min(problems)
@@ -110,10 +113,11 @@ def _powers(program: Program, least: float) -> Iterator[Problem]:
         yield int(program.line[k]), f"power {moves.power[k]:.6g} of full is below the lowest, {least:.6g}"
 
 
-def _words(program: Program) -> Iterator[Problem]:
+def _words(program: Program, *, pauses: bool) -> Iterator[Problem]:
     """Words that the reader passed over, outside the lines that the dialect itself has."""
+    pauses = pauses and not program.moves.on.any()
     for note in program.notes:
-        if not note.own:
+        if not note.own and not (pauses and note.message.endswith(WAITS)):
             yield note.line, note.message
 
 

@@ -32,6 +32,7 @@ COMMANDS = {
     "check": ("laserpath.cli.check:check", "Find errors in a G-code file before it runs"),
     "simulate": ("laserpath.cli.simulate:simulate", "Compute what a G-code file from any tool would cure"),
     "compare": ("laserpath.cli.simulate:compare", "Compare G-code files with each other and a design"),
+    "marks": ("laserpath.cli.programs:marks", "Write a dark tour of marks, and the table for their places"),
     "resume": ("laserpath.cli.programs:resume", "Write the rest of a G-code program that was interrupted"),
     "frame": ("laserpath.cli.programs:frame", "Write a pass around what a G-code file exposes"),
     "calibrate": ("laserpath.cli.calibrate:calibrate", "Write a test chart to expose and measure"),

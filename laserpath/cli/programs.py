@@ -1,12 +1,12 @@
-"""`laserpath frame` and `laserpath resume`: programs that are made from another program, at the machine.
+"""Programs for the work at the machine: `laserpath frame` and `resume`, made from a program, and `marks`.
 
-Machine, resin and spot come from the options, else from the project in the head of a program that laserpath
-has written, else they are the defaults.
+For the first two, machine, resin and spot come from the options, else from the project in the head of a
+program that laserpath has written, else they are the defaults.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,18 +14,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from laserpath.base import limits
-from laserpath.base.errors import figure
+from laserpath.base.errors import InputError, figure
 from laserpath.base.files import check_folder, check_places, write_all
 from laserpath.cli.grouped import GroupedCommand, Options, Parsed, options
-from laserpath.cli.options import LIMITS, OUTPUT, PROCESS
+from laserpath.cli.options import DESIGN, FILES, LIMITS, OUTPUT, PROCESS
 from laserpath.cli.show import Talk
 from laserpath.cli.simulate import PROGRAM
 from laserpath.config import options as known
 from laserpath.config import project, request, values
 
 if TYPE_CHECKING:
+    from laserpath.design.marks import DrawnMark
     from laserpath.simulation.source import Source
-    from laserpath.types import Process
+    from laserpath.types import Point, Process
 
 _OUT: Options = {
     "Output": {
@@ -159,3 +160,136 @@ def resume(file: Path, after: Any, **given: Any) -> None:
     head = ("Head of the program that it continues:", *program.source.head) if program.source.head else ()
     rest = resuming.resume(program.source.program, program.process, after, file.name, head)
     program.write(rest.program.text, *rest.sentences(optics.fwhm(program.process.spot)))
+
+
+_MARKS: Options = {
+    "Marks": {
+        "--marks": {
+            "multiple": True,
+            "metavar": "WHICH",
+            "required": True,
+            "help": "round:1mm, discs of that diameter; hole:1mm, round holes; drill:1mm, those of a drill "
+            "file; layer:NAME, the parts of a layer; or a place, 10,20 or NW:10,20; may be repeated",
+        },
+        "--most": {
+            "type": click.IntRange(1, 100),
+            "default": 4,
+            "help": "Of those found by their shape, take so many that lie far apart  [4]",
+        },
+        "--wait": {
+            "type": click.FloatRange(0, 3600),
+            "metavar": "SECONDS",
+            "help": "Wait so long at each mark  [until the user continues: M0]",
+        },
+        "--each": {"is_flag": True, "help": "Write a program for each mark, which ends there: for jogging"},
+    }
+}
+_MARKS_OUT: Options = {
+    "Output": {
+        **{name: OUTPUT["Output"][name] for name in ("-o --output", "-q --quiet")},
+        "--project": FILES["Output"]["--project"],
+    }
+}
+
+_MARKS_EPILOG = """\b
+Examples:
+  laserpath marks board-F_Cu.gbr --marks round:1mm --origin design --offset 10,10
+  laserpath marks board.drl --marks drill:3.2mm --most 3 --origin own --offset 10,90 --each
+  laserpath marks chip.gds --marks layer:63/0 --wait 20
+  laserpath marks design.svg --marks NW:1,19 --marks SE:19,1
+
+\b
+Run DESIGN.marks.gcode: it goes to where each mark should be, dark, and waits. Write where each is found
+into DESIGN.marks.csv, then: laserpath plan DESIGN --align DESIGN.marks.csv
+
+\b
+Exit codes: 0 success; 2 bad input, nothing written."""
+
+
+@click.command(cls=GroupedCommand, epilog=_MARKS_EPILOG)
+@click.argument("design", metavar="DESIGN", type=click.Path())
+@options(_MARKS, _MARKS_OUT, DESIGN, PROCESS, LIMITS)
+def marks(design: str, **given: Any) -> None:
+    """Write a program that drives to marks of DESIGN, a drawing or a drill file, and waits at each, dark.
+
+    Also writes and prints the table to fill in, DESIGN.marks.csv, which `plan --align` reads.
+    """
+    from laserpath.cli import plan
+    from laserpath.design.marks import table
+    from laserpath.machine.framing import tour
+
+    folder, talk = Path(given["output"]), Talk(quiet=given["quiet"])
+    check_folder(folder)
+    file, every = plan.inputs(design, given)
+    process = request.process_of(every)
+    found, places = _places(file, every, process, talk)
+    name, machine = Path(file).stem, process.machine
+    sheet = folder / f"{name}.marks.csv"
+    _keep(sheet)
+    texts = {sheet: table(found)}
+    if given["each"]:
+        texts |= {
+            folder / f"{name}.marks-{_plain(mark)}.gcode": tour({mark: xy}, machine, name)
+            for mark, xy in places.items()
+        }
+    else:
+        texts[folder / f"{name}.marks.gcode"] = tour(places, machine, name, given["wait"])
+    check_places(list(texts))
+    written = write_all(texts)
+    if not talk.quiet:
+        click.echo(texts[sheet], nl=False)
+        for path in written:
+            click.echo(f"Written: {path}", err=True)
+
+
+def _places(
+    file: str, every: Mapping[str, Any], process: Process, talk: Talk
+) -> tuple[Sequence[DrawnMark], dict[str, Point]]:
+    """The marks of a file, and where on the machine each is expected."""
+    from laserpath.design import FLATTEN_FWHM, arrange, load
+    from laserpath.design.arrange import arranged_places
+    from laserpath.design.marks import drills, find_marks
+    from laserpath.machine.placement import placed
+    from laserpath.physics import optics
+
+    fwhm = optics.fwhm(process.spot)
+    reading, how = request.reading_of(every, FLATTEN_FWHM * fwhm), request.arrangement_of(every)
+    settings = request.settings_of(every, fwhm)
+    drawn = drills(Path(file)) or load(file, tolerance=reading.tolerance, reading=reading)
+    for sentence in drawn.warnings:
+        talk.warn(sentence)
+    found = find_marks(
+        every["marks"], drawn,
+        lambda layer: load(file, tolerance=reading.tolerance, reading=replace(reading, layers=(layer,))),
+        every["most"],
+    )  # fmt: skip
+    arranged = arrange(drawn, how)
+    at = placed(arranged, process.resin, process.machine, process.spot, settings.origin, settings.offset)
+    for note in at.notes:
+        talk.tell(note)
+    xy = arranged_places([mark.xy for mark in found], how, drawn)
+    if arranged.alignment:
+        a, b, d, e, tx, ty = arranged.alignment.matrix
+        xy = xy @ [[a, d], [b, e]] + (tx, ty)
+    page, was = at.design.page or (0.0, 0.0), arranged.page or (0.0, 0.0)
+    xy = xy + (page[0] - was[0], page[1] - was[1])
+    return found, {mark.name: (float(x), float(y)) for mark, (x, y) in zip(found, xy, strict=True)}
+
+
+def _keep(sheet: Path) -> None:
+    """Raise if the table is there already, with places that somebody has filled in."""
+    from laserpath.design.alignment import marks_of
+
+    if not sheet.exists():
+        return
+    try:
+        marks_of([str(sheet)])
+    except InputError as error:
+        if "no mark has its" in str(error):
+            return
+    raise InputError(f"{str(sheet)!r} is there already, and has places that would be lost; move it first")
+
+
+def _plain(name: str) -> str:
+    """A name of a mark for a file."""
+    return "".join(c if c.isalnum() or c in "-_" else "_" for c in name)

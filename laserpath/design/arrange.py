@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import shapely
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from shapely import affinity
 
+from laserpath.base.arrays import Floats
 from laserpath.base.checks import between, number, whole
 from laserpath.base.entry_points import ALIGN_FITS
 from laserpath.base.errors import InputError, figure
@@ -161,14 +162,20 @@ def arrange(design: Design, arrangement: Arrangement) -> Design:
     return _aligned(arranged, _alignment(arrangement, design, arranged)) if arrangement.align else arranged
 
 
+def arranged_places(places: ArrayLike, arrangement: Arrangement, drawn: Design) -> Floats:
+    """(N, 2) mm, places of a drawing as it is mirrored, turned and scaled, not aligned; of the first copy."""
+    points = [shapely.Point(place) for place in np.reshape(places, (-1, 2))]
+    for matrix in _matrices(arrangement, drawn):
+        points = [affinity.affine_transform(point, matrix) for point in points]
+    return shapely.get_coordinates(points)
+
+
 def _alignment(arrangement: Arrangement, drawn: Design, arranged: Design) -> Alignment:
     """That of a drawing, whose marks are mirrored, turned and scaled with it."""
-    places = shapely.points([mark.design for mark in arrangement.align])
-    for matrix in _matrices(arrangement, drawn):
-        places = np.array([affinity.affine_transform(place, matrix) for place in places])
+    places = arranged_places([mark.design for mark in arrangement.align], arrangement, drawn)
     moved = [
         replace(mark, design=(float(x), float(y)))
-        for mark, (x, y) in zip(arrangement.align, shapely.get_coordinates(places), strict=True)
+        for mark, (x, y) in zip(arrangement.align, places, strict=True)
     ]
     x0, y0, x1, y1 = arranged.extent
     found = fit_marks(moved, arrangement.align_fit, [(x0, y0), (x1, y0), (x1, y1), (x0, y1)])

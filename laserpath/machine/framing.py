@@ -1,15 +1,16 @@
-"""A framing pass: the head goes around a box, to show its place, and leaves next to no dose.
+"""A framing pass: the head goes around a box, to show its place, and leaves next to no dose; a tour of marks.
 
 The middle of a line of energy q (`resin`) along x gets the dose q ∫ h(s, 0) ds. For the Airy spot, with
 ∫ (2 J₁(x)/x)² dx = 32/(3π) and k = 2·1.61634/FWHM, that is 8k/(3π²) q = 0.8734 q/FWHM.
 
 The pass is lit at the lowest level, as many times around as stay below a hundredth of the critical dose, and
 only where the head has its full speed: within v²/(2a) of a corner, where it brakes, it is dark. If one lap
-is too much, the pass is dark: the head alone shows the box.
+is too much, the pass is dark: the head alone shows the box. A tour is always dark.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -17,13 +18,13 @@ import numpy as np
 
 import gcode
 from laserpath.base.arrays import Floats
-from laserpath.base.errors import figure
+from laserpath.base.errors import InputError, figure
 from laserpath.machine import convert
 from laserpath.machine.gate import verified
 from laserpath.machine.program import EYE_SAFETY
 from laserpath.physics import optics
 from laserpath.physics.resin import line_energy
-from laserpath.types import Design, Machine, Process, Spot, Toolpath
+from laserpath.types import Design, Machine, Point, Process, Spot, Toolpath
 
 LAPS = 4
 """Most laps around the box: more give more time to look, and more dose."""
@@ -172,3 +173,39 @@ def _line_dose(spot: Spot) -> float:
     s = step * np.arange(-n, n + 1)
     along_x, along_y = optics.profile(spot, s, 0.0), optics.profile(spot, 0.0, s)
     return step * float(max(along_x.sum(), along_y.sum()))
+
+
+# A tour of marks
+
+
+def tour(places: Mapping[str, Point], machine: Machine, name: str, wait: float | None = None) -> str:
+    """The G-code of a dark tour of places (x, y) mm by their names, which waits at each.
+
+    wait: s, at each place; None: for the user.  Raises InputError if the controller has no such pause.
+    """
+    if wait is None and len(places) > 1 and not gcode.dialect(machine.dialect).halt:
+        raise InputError(
+            f"{gcode.dialect(machine.dialect).name} has no line at which it waits for the user: give the "
+            "seconds to wait at each mark (--wait 30), or a program for each (--each)"
+        )
+    at, rapid = np.array(list(places.values())).reshape(-1, 2), min(machine.rapid_speed)
+    for place, xy in zip(places, at, strict=True):
+        if (xy < -np.array(machine.size)).any() or (xy > machine.size).any():
+            raise InputError(
+                f"mark {place} would be at {xy[0]:g}, {xy[1]:g} mm, off machine {machine.name!r}"
+            )
+    stops = 1 if wait is None else 2
+    kinds = np.tile([gcode.Kind.RAPID, gcode.Kind.DWELL][:stops], len(at)).astype(np.int8)
+    n = len(kinds)
+    moves = gcode.Moves(
+        np.vstack([at[:1], np.repeat(at, stops, axis=0)]), np.zeros(n), np.full(n, rapid), kinds,
+        dwell=np.where(kinds == gcode.Kind.DWELL, wait or 0.0, 0.0),
+        dynamic=np.full(n, convert.power_follows(machine)),
+        comments=tuple(
+            (stops * k + 1, f"mark {place}: expected at {x:.3f}, {y:.3f} mm")
+            for k, (place, (x, y)) in enumerate(zip(places, at, strict=True))
+        ),
+    )  # fmt: skip
+    pauses = [k + 1 for k in range(n)] if wait is None and len(places) > 1 else []
+    header = (f"laserpath tour of marks: {name}, all dark", *EYE_SAFETY)
+    return verified(moves, machine, header, pauses)[0]

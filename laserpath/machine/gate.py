@@ -6,7 +6,7 @@ every travel, at rest, before and after, there is no program. `gcode.verify` say
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import gcode
 from laserpath.base.errors import InputError
@@ -14,18 +14,22 @@ from laserpath.machine import convert
 from laserpath.types import Machine
 
 
-def verified(moves: gcode.Moves, machine: Machine, header: Iterable[str] = ()) -> tuple[str, gcode.Program]:
+def verified(
+    moves: gcode.Moves, machine: Machine, header: Iterable[str] = (), pauses: Sequence[int] = ()
+) -> tuple[str, gcode.Program]:
     """The program of moves, and what is read back from it. header: comments at its top.
+
+    pauses: rows before which it waits for the user; only where all of it is dark.
 
     Raises InputError if the program could light where it must not, whoever wrote its dialect.
     """
     dialect = convert.dialect_of(machine)
     asked = moves if dialect.arcs else moves.chords(gcode.motion.ARC_TOLERANCE)
-    text = gcode.write(asked, dialect, machine.s_max, header)
+    text = gcode.write(asked, dialect, machine.s_max, header, pauses=pauses)
     try:
         program = gcode.verify(
             text, dialect, machine.s_max, asked=asked, least=_least(machine),
-            rapid_speed=min(machine.rapid_speed),
+            rapid_speed=min(machine.rapid_speed), pauses=bool(pauses),
         )  # fmt: skip
     except gcode.GcodeError as error:
         raise InputError(

@@ -1,4 +1,4 @@
-"""`--align` on the command line: the place of a plan, and what it says of the marks."""
+"""`laserpath marks` and `--align`: a tour of marks, the place of a plan, and what it says of them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from commands import run
 
+import gcode
 from laserpath.config import project, request
 
 BAR = (
@@ -104,3 +105,77 @@ def test_bad_marks_are_one_sentence(
     assert run("plan", "bar.svg", *options) == 2
     assert words in capsys.readouterr().err
     assert not Path("bar.gcode").exists()
+
+
+# The tour
+
+
+def visited(name: str) -> list[list[float]]:
+    """The ends of all moves of a program, which are all dark."""
+    dialect = gcode.dialect("grbl")
+    moves = gcode.verify(Path(name).read_text(), dialect, pauses=True).moves
+    assert not moves.on.any()
+    return np.unique(moves.xy, axis=0).round(3).tolist()
+
+
+def test_a_tour_waits_at_each_mark_and_its_table_aligns_a_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    """Mirrored, at another place: the table has the places of the file all the same."""
+    marks = ("--marks", "A:0,0", "--marks", "B:3,0", "--marks", "C:3,3")
+    assert run("marks", "bar.svg", *marks, "--mirror", "x", "--origin", "page", "--offset", "10,20") == 0
+    told = capsys.readouterr().out
+    assert told == Path("bar.marks.csv").read_text()
+    assert told.splitlines()[1:] == ["A,0.0000,0.0000,,", "B,3.0000,0.0000,,", "C,3.0000,3.0000,,"]
+    assert visited("bar.marks.gcode") == [[10, 20], [10, 23], [13, 20]]
+    text = Path("bar.marks.gcode").read_text()
+    assert text.count("\nM0\n") == 3
+    assert "; mark B: expected at 10.000, 20.000 mm\nM0" in text
+    with pytest.raises(gcode.GcodeError, match="M0 waits for the user"):
+        gcode.verify(text, gcode.dialect("grbl"))
+
+    turned = np.array([(0, 0), (-3, 0), (-3, 3)]) @ TURN.T + (113, 40)
+    found = [f"{x:.5f},{y:.5f}" for x, y in turned]
+    lines = zip(told.splitlines()[1:], found, strict=True)
+    rows = [row.removesuffix(",,") + f",{place}" for row, place in lines]
+    Path("bar.marks.csv").write_text("\n".join((told.splitlines()[0], *rows)))
+    assert run("marks", "bar.svg", *marks) == 2
+    assert "has places that would be lost" in capsys.readouterr().err
+    mirrored = ("--mirror", "x", "--align-fit", "rotation")
+    assert run("plan", "bar.svg", "--align", "bar.marks.csv", *mirrored, *QUICK, "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["alignment"]["rotation_deg"]["value"] == pytest.approx(20, abs=0.001)
+
+
+def test_a_second_tour_goes_where_the_first_alignment_says() -> None:
+    marks = ("--marks", "C:3,3", "--wait", "2", "-q")
+    assert run("marks", "bar.svg", *marks, "--align", "0,0=50,60", "--align", "3,0=50,63") == 0
+    assert visited("bar.marks.gcode") == [[47, 63]]
+    assert "G4 P2\n" in Path("bar.marks.gcode").read_text()
+
+
+def test_there_is_a_program_for_each_mark_on_demand(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("marks", "bar.svg", "--marks", "A/1:0,0", "--marks", "3,0", "--each", "-o", "out") == 0
+    assert sorted(path.name for path in Path("out").iterdir()) == [
+        "bar.marks-A_1.gcode", "bar.marks-P2.gcode", "bar.marks.csv",
+    ]  # fmt: skip
+    assert visited("out/bar.marks-P2.gcode") == [[3, 0]]
+    assert "M0" not in Path("out/bar.marks-P2.gcode").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ([], "Missing option '--marks'"),
+        (["--marks", "round:1mm"], "there are no round parts"),
+        (["--marks", "900,0"], "off machine"),
+        (
+            ["--marks", "1,0", "--marks", "2,0", "--machine", "klipper-diode-405"],
+            "klipper has no line at which",
+        ),
+    ],
+)
+def test_a_tour_that_cannot_be_is_one_sentence(
+    options: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("marks", "bar.svg", *options) == 2
+    assert words in capsys.readouterr().err
+    assert not Path("bar.marks.csv").exists()

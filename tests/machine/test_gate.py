@@ -24,7 +24,7 @@ from laserpath.cli import main
 from laserpath.cli.ending import BAD_INPUT
 from laserpath.config import profiles
 from laserpath.machine import convert, gate
-from laserpath.machine.framing import frame
+from laserpath.machine.framing import frame, tour
 from laserpath.machine.program import export
 from laserpath.machine.rest import rested
 from laserpath.types import Design, Machine, Process, Toolpath
@@ -403,3 +403,28 @@ def test_a_header_that_is_not_wrapped_passes_no_gate(monkeypatch: pytest.MonkeyP
         InputError, match=r"not written: line 1: the line has 312 characters, above linuxcnc's 252"
     ):
         gate.verified(program.moves, program.machine, header)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if gcode.dialect(name).halt])
+def test_only_what_is_dark_throughout_may_wait_for_the_user(name: str) -> None:
+    """A head that stands lit while the user reads a place would burn."""
+    machine = Machine(dialect=name)
+    text = tour({"A": (1, 1), "B": (5, 5)}, machine, "board")
+    assert text.count("M0\n") == 2
+    program = own(name)
+    lines = program.lines
+    lines.insert(PLACES["before the second travel"](lines), "M0")
+    with pytest.raises(gcode.GcodeError, match="M0 waits for the user"):
+        gcode.verify("\n".join([*lines, ""]), convert.dialect_of(machine), machine.s_max, pauses=True)
+    for light in LIGHTS[name][:1]:
+        lit = text.replace(
+            "M0\n", light.format(half=f"{machine.s_max / 2:g}", full="", over="") + "\nM0\n", 1
+        )
+        with pytest.raises(gcode.GcodeError):
+            gcode.verify(lit, convert.dialect_of(machine), machine.s_max, pauses=True)
+
+
+def test_a_controller_without_a_pause_gets_none() -> None:
+    moves = gcode.Moves.straight([(1, 1), (2, 2)], [0], [50], [True])
+    with pytest.raises(gcode.GcodeError, match="klipper has no line at which it waits"):
+        gcode.write(moves, gcode.dialect("klipper"), pauses=[1])
