@@ -114,6 +114,12 @@ _BOARD: Options = {
         },
         "--gap": {"type": _length("gap"), "metavar": "LENGTH", "help": "Distance between copies  [2mm]"},
         "--offset": DESIGN["Design"]["--offset"],
+        "--align": {
+            **DESIGN["Design"]["--align"],
+            "help": "Mark on the part, for layers of one side: its place in the board's files = where the "
+            "machine finds it, as in 10,20=110.2,35.1mm; may be repeated; or a table",
+        },
+        "--align-fit": DESIGN["Design"]["--align-fit"],
     },
 }
 _FILES: Options = {
@@ -129,7 +135,9 @@ _FILES: Options = {
     }
 }
 _NOT_OF_A_BOARD = [
-    option.name for option in known.setting("Arrangement", "Reading") if option.name not in ("layer",)
+    option.name
+    for option in known.setting("Arrangement", "Reading")
+    if option.name not in ("layer", "align", "align_fit")
 ]
 
 
@@ -155,7 +163,7 @@ def board(context: click.Context, /, files: tuple[str, ...], **given: Any) -> No
         process = request.process_of(values)
         settings = request.settings_of(values, optics.fwhm(process.spot))
         talk = show.Talk(quiet=given["quiet"], verbose=given["verbose"])
-        exposure = _exposure(given)
+        exposure = _exposure(given, values)
         with progress.meter(hidden=given["quiet"]) as meter:
             interrupts.show_on(meter)
             meter.name = f"reading {files[0]}"
@@ -184,12 +192,15 @@ def board(context: click.Context, /, files: tuple[str, ...], **given: Any) -> No
         context.exit(TOLERANCE_MISSED)
 
 
-def _exposure(given: Mapping[str, Any]) -> BoardExposure:
+def _exposure(given: Mapping[str, Any], values: Mapping[str, Any]) -> BoardExposure:
+    """What is exposed. values: with those of the project."""
     from laserpath.design.board import BoardExposure
 
     names = ("rim", "isolation", "drill_clear", "drill_marks", "gap")
     chosen = {name: given[name] for name in names if given[name] is not None}
     columns, rows = given["panel"] or (1, 1)
+    marks = request.arrangement_of({name: values[name] for name in ("align", "align_fit") if name in values})
+    chosen |= {"align": marks.align, "align_fit": marks.align_fit}
     return BoardExposure(mirror=given["flip"], columns=columns, rows=rows, **chosen)
 
 

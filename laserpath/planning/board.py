@@ -49,7 +49,8 @@ class BoardPlans:
         for one in plans:
             texts |= one.files(folder)
         outline, holes = self.board.under(self.exposure, plans[0].process.resin.tone)
-        backs = frozenset(one.design.name for kind, one in self.plans.items() if kind.startswith("bottom"))
+        turned = [one.design.name for kind, one in self.plans.items() if kind.startswith("bottom")]
+        backs = frozenset(() if self.exposure.align else turned)
         texts[folder / f"{self.board.name}.board.html"] = report.render_colours(
             self.board.name,
             [(one.page_data, one.run) for one in plans],

@@ -97,6 +97,10 @@ def test_a_table_of_all_layers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
         ("b --panel 90x90", "design 'b' is 1078 mm long in x"),
         ("b --isolation 0", "isolation is 0 mm, but must be 0.001 to 1000 mm"),
         ("b --drill-clear 0 --drill-marks 0.3", "give one of them"),
+        (
+            "b --align 20,30=1,1 --align 30,30=11,1",
+            "the back is aligned by marks of its own: choose the layers",
+        ),
         ("none", "'none' cannot be read: No such file or directory"),
         ("text.txt", "text.txt is neither a Gerber nor a drill file, nor a ZIP archive of them"),
         ("outside.zip", "which leads out of its folder"),

@@ -16,7 +16,7 @@ from laserpath.base.errors import InputError
 from laserpath.config import profiles
 from laserpath.design.board import BoardExposure, CircuitBoard, load_board
 from laserpath.machine.placement import to_expose
-from laserpath.types import Design, Spot
+from laserpath.types import Design, Fiducial, Spot
 
 CORNER, SIZE = (20.0, 30.0), (10.0, 6.0)
 TOLERANCE = 0.002
@@ -131,6 +131,42 @@ def test_copies_lie_beside_each_other_and_between_them_nothing_is_exposed(tmp_pa
         copy = exposed(one, tone)
         copies = plus(copy, affinity.translate(copy, size[0] + 2, 0))
         assert differing_area(exposed(many, tone), copies) < 1e-6
+
+
+@pytest.mark.parametrize("tone", ["negative", "positive"])
+@pytest.mark.parametrize("side", ["top", "bottom"])
+def test_one_side_is_aligned_by_marks_in_the_coordinates_of_the_files(
+    side: str, tone: str, tmp_path: Path
+) -> None:
+    """The machine finds the board turned by 3 degrees and moved; for the back it is turned over before."""
+    board = load(tmp_path, f"{side}-copper")
+    sign = 1 if side == "top" else -1
+    angle = np.radians(3)
+
+    def found(x: float, y: float) -> tuple[float, float]:
+        x = sign * (x - 25)
+        return 50 + x * np.cos(angle) - y * np.sin(angle), 10 + x * np.sin(angle) + y * np.cos(angle)
+
+    marks = tuple(Fiducial(at, found(*at)) for at in ((20, 30), (30, 30), (30, 36), (20, 36)))
+    (design,) = board.designs(BoardExposure(align=marks, isolation=0.3), tone)
+    copper = shapely.transform(board.layers[0].area, lambda xy: np.array([found(*at) for at in xy]))
+    outline = shapely.transform(board.outline, lambda xy: np.array([found(*at) for at in xy]))
+    band = both(minus(copper.buffer(0.3), copper), shapely.Polygon(outline.geoms[0].exterior))
+    rest = minus(shapely.Polygon(outline.geoms[0].exterior), band)
+    assert differing_area(exposed(design, tone), band if tone == "positive" else rest) < 1e-3
+    assert design.alignment is not None
+    under, holes = board.under(BoardExposure(align=marks), tone)
+    assert differing_area(under.area, outline) < 1e-6
+    assert holes is not None
+    assert np.allclose(
+        sorted(found(*at) for at in HOLES), sorted(h.centroid.coords[0] for h in holes.area.geoms)
+    )
+
+
+def test_two_sides_are_not_aligned_at_once(tmp_path: Path) -> None:
+    marks = (Fiducial((20, 30), (1, 1)),)
+    with pytest.raises(InputError, match="the back is aligned by marks of its own"):
+        load(tmp_path).designs(BoardExposure(align=marks))
 
 
 def test_what_lies_off_the_board_is_left_out_and_said(tmp_path: Path) -> None:

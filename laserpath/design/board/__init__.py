@@ -40,7 +40,7 @@ from laserpath.design.board.excellon import read as read_drills
 from laserpath.design.board.files import DRILLS, PLANNED, BoardFiles, LayerFile, gather
 from laserpath.design.enclosed import enclosed
 from laserpath.design.reading import SHOWS_ABSENCE, Reading
-from laserpath.types import Design, Part
+from laserpath.types import Design, Fiducial, Part
 
 __all__ = ["DRILLS", "PLANNED", "CircuitBoard", "BoardExposure", "BoardLayer", "Hole", "load_board"]
 
@@ -65,9 +65,10 @@ class BoardExposure:
     mirror: how it is turned over for its back: `x` swaps left and right, `y` top and bottom.  rim: mm
     around the board that a positive resist is exposed, too.  isolation: width in mm of the band around
     the copper, which is all that is removed; None: all that is not copper is.  drill_clear: mm around
-    each hole that stay free of copper, 0 for the hole alone; None: copper as drawn. drill_marks:
+    each hole that stay free of copper, 0 for the hole alone; None: copper as drawn.  drill_marks:
     diameter in mm of a mark in the middle of each hole.  columns, rows, gap: copies, and the mm between
-    them.
+    them.  align, align_fit: marks found on the part, as in `Arrangement`, drawn in the coordinates of
+    the board's files; for the layers of one side.
     """
 
     mirror: str = "x"
@@ -78,10 +79,13 @@ class BoardExposure:
     columns: int = 1
     rows: int = 1
     gap: float = 2.0
+    align: tuple[Fiducial, ...] = ()
+    align_fit: str = "auto"
 
     def __post_init__(self) -> None:
         if self.mirror not in ("x", "y"):
             raise InputError(f"mirror {self.mirror!r} is unknown; known: x, y")
+        Arrangement(align=self.align, align_fit=self.align_fit)  # which checks them
         for name in ("isolation", "drill_marks", "rim", "drill_clear", "gap"):
             value = getattr(self, name)
             least = _SMALLEST if name in ("isolation", "drill_marks") else 0.0
@@ -150,21 +154,23 @@ class CircuitBoard:
         tone: of the resist that they will be planned for.
         """
         how = how or BoardExposure()
+        if how.align and len({layer.side for layer in self.layers}) > 1:
+            raise InputError(
+                "the back is aligned by marks of its own: choose the layers of one side with --layers"
+            )
         return tuple(_design(self, layer, number, how, tone) for number, layer in enumerate(self.layers, 1))
 
     def under(self, how: BoardExposure | None = None, tone: str = "negative") -> tuple[Design, Design | None]:
-        """The outline and the holes, in the coordinates of the designs of the front; None: no holes."""
+        """The outline and the holes, in the coordinates of the designs; None: no holes.
+
+        They are those of the front, unless the back is aligned.
+        """
         how = how or BoardExposure()
-        margin, page = _page(self, how, tone)
-        zero = margin - self.box[0], margin - self.box[1]
-        outline, whole = _panel(affinity.translate(self.outline, *zero), page, how)
+        side = "bottom" if how.align and self.layers[0].side == "bottom" else "top"
+        outline = _laid_out(self, self.outline, side, how, tone)
         if not self.holes:
-            return Design(_polygons(outline), f"{self.name}-outline", whole), None
-        holes = affinity.translate(union([hole.area() for hole in self.holes]), *zero)
-        return (
-            Design(_polygons(outline), f"{self.name}-outline", whole),
-            Design(_polygons(_panel(holes, page, how)[0]), f"{self.name}-holes", whole),
-        )
+            return outline, None
+        return outline, _laid_out(self, union([hole.area() for hole in self.holes]), side, how, tone)
 
 
 # What is exposed
@@ -172,7 +178,7 @@ class CircuitBoard:
 
 def _design(board: CircuitBoard, layer: BoardLayer, number: int, how: BoardExposure, tone: str) -> Design:
     """The design of one layer, with the box of all."""
-    margin, page = _page(board, how, tone)
+    margin, _ = _page(board, how, tone)
     solid = board_solid(board)
     stays, meaning = _stays(board, layer, how)
     inside = within(stays, solid)
@@ -193,23 +199,48 @@ def _design(board: CircuitBoard, layer: BoardLayer, number: int, how: BoardExpos
         exposed, done = minus(solid, inside), f"all but {meaning} is exposed"
     if exposed.is_empty:
         raise InputError(f"{board.name}: nothing of {layer.kind} is left to expose ({layer.file})")
-    moved = affinity.translate(exposed, margin - board.box[0], margin - board.box[1])
-    if layer.side == "bottom":
-        moved = _mirrored(moved, page, how.mirror)
-        done += ", mirrored"
-    moved, page = _panel(moved, page, how)
-    area = moved if tone == "negative" else minus(shapely.box(*page), moved)
+    laid = _laid_out(board, exposed, layer.side, how, tone)
+    assert laid.page is not None
     colour = _COLOURS[layer.what][layer.side == "bottom"]
-    part = Part(board.name, number, layer.kind, colour, shapely.box(*page))
-    return Design(
-        _polygons(area),
-        f"{board.name}-{layer.kind}",
-        page,
-        tuple(map(short, warnings)),
-        source=(f"from {layer.file} (by {layer.said})", done),
+    return replace(
+        laid,
+        name=f"{board.name}-{layer.kind}",
+        area=laid.area if tone == "negative" else _polygons(minus(shapely.box(*laid.page), laid.area)),
+        warnings=tuple(map(short, (*warnings, *laid.warnings))),
+        source=(
+            f"from {layer.file} (by {layer.said})",
+            done + (", mirrored" if layer.side == "bottom" else ""),
+            *laid.source,
+        ),
         recipe=(f"# one layer of a board: laserpath board, layer {layer.kind}",),
-        part=part,
+        part=laid.part and replace(laid.part, number=number, name=layer.kind, colour=colour),
     )
+
+
+def _laid_out(board: CircuitBoard, area: BaseGeometry, side: str, how: BoardExposure, tone: str) -> Design:
+    """An area of the board's files, mirrored if it is of the back, with its copies, aligned."""
+    margin, page = _page(board, how, tone)
+    x, y = (-1.0 if side == "bottom" and how.mirror == axis else 1.0 for axis in "xy")
+    x0, y0, x1, y1 = board.box
+    matrix = (x, 0, 0, y, margin - (x0 if x > 0 else -x1), margin - (y0 if y > 0 else -y1))
+    marks = [
+        replace(
+            mark,
+            design=affinity.affine_transform(shapely.Point(mark.design), matrix).coords[0],
+            name=str(mark),
+        )
+        for mark in how.align
+    ]
+    copies = how.columns * how.rows > 1
+    pitch = (page[2] + how.gap, page[3] + how.gap)
+    arrangement = Arrangement(
+        repeat=Repeat(how.columns, how.rows, pitch) if copies else None,
+        align=tuple(marks),
+        align_fit=how.align_fit,
+    )
+    part = Part(board.name, 1, side, "#000000", shapely.box(*page))
+    moved = Design(_polygons(affinity.affine_transform(area, matrix)), board.name, page, part=part)
+    return arrange(moved, arrangement)
 
 
 def board_solid(board: CircuitBoard) -> BaseGeometry:
@@ -251,26 +282,6 @@ def _stays(board: CircuitBoard, layer: BoardLayer, how: BoardExposure) -> tuple[
             board_solid(board), band
         ), f"the board without a band of {how.isolation:g} mm around the copper"
     return copper, words
-
-
-def _mirrored(area: BaseGeometry, page: Page, axis: str) -> BaseGeometry:
-    """The area mirrored about the middle of the page."""
-    if axis == "x":
-        return affinity.affine_transform(area, (-1, 0, 0, 1, page[0] + page[2], 0))
-    return affinity.affine_transform(area, (1, 0, 0, -1, 0, page[1] + page[3]))
-
-
-def _panel(area: BaseGeometry, page: Page, how: BoardExposure) -> tuple[BaseGeometry, Page]:
-    """Copies beside each other, and their page."""
-    if how.columns * how.rows == 1:
-        return area, page
-    pitch = (page[2] - page[0] + how.gap, page[3] - page[1] + how.gap)
-    repeat = Repeat(how.columns, how.rows, pitch)
-    many = arrange(
-        Design(shapely.MultiPolygon(shapely.get_parts(area)), page=page), Arrangement(repeat=repeat)
-    )
-    assert many.page is not None
-    return many.area, many.page
 
 
 # Reading
