@@ -1,50 +1,30 @@
 """A scene: a design on its grid, with its contour, spot and resin; and values between the pixels of a grid.
 
-A smooth grid function f is read at points between its pixels, with its slope there, and the adjoint, by the
-Kaiser-windowed sinc of 12 pixels along each axis (Kaiser and Schafer 1980):
-
-    f(t) = Σ_k f_k w(t − k) / Σ_k w(t − k),    w(x) = sinc(x) I₀(β √(1 − (x/6)²)) / I₀(β),
-
-exactly where it is constant (I₀(β) cancels). Its slope is that of the formula times the factor that makes it
-exact where f is linear, which is 1 to 2e-3. A wave of up to 0.25 periods a pixel is read to 1.2e-4 of its
-amplitude; one of 0.34, the fastest that a spot passes at 3 pixels a FWHM, to 3 %. A spot passes so little of
-these that the edges of a dose on such a grid are read to 3e-5 FWHM (r.m.s.).
+A smooth function on a grid is read at points between its pixels, with its slope there, and the adjoint
+(`base.sinc`). Of the waves that are not read exactly a spot passes so little that the edges of a dose on a
+grid of 3 pixels a FWHM are read to 3e-5 FWHM (r.m.s.).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import shapely
 from numpy.typing import NDArray
-from scipy import ndimage, sparse
-from scipy.special import i0, i1
+from scipy import ndimage
 
 from gcode.compiled import cached
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.errors import one_line
+from laserpath.base.sinc import TAPS, SincTaps, sinc_taps
 from laserpath.design.target import grid_for, rasterise
 from laserpath.physics import optics
 from laserpath.types import Design, Grid, Resin, Spot, Target
 
-_TAPS = 12
-"""Pixels along each axis from which a value is read: more are more accurate, and take longer."""
-
-_KAISER = 9.0
-"""β of the window: a larger one is more accurate for slow waves, and less for fast ones."""
-
 njit = cached(error_model="numpy", nogil=True)
-
-
-class _Taps(NamedTuple):
-    """at: (M, `_TAPS`) pixels along one axis.  weight, slope: (M, `_TAPS`) of each in f and in ∂f/∂t."""
-
-    at: Indices
-    weight: Floats
-    slope: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,15 +34,15 @@ class Sampler:
     The grid repeats beyond its edges.
     """
 
-    rows: _Taps
-    columns: _Taps
+    rows: SincTaps
+    columns: SincTaps
     direction: Floats
 
     @classmethod
     def of(cls, grid: Grid, xy: Floats, direction: Floats) -> Sampler:
         """The sampler at xy (M, 2) mm; slopes are per mm of `direction` (M, 2), times its length."""
         u, v = grid.to_pixels(xy).T
-        return cls(_taps(v, grid.shape[0]), _taps(u, grid.shape[1]), direction / grid.pitch)
+        return cls(sinc_taps(v, grid.shape[0]), sinc_taps(u, grid.shape[1]), direction / grid.pitch)
 
     def __len__(self) -> int:
         return len(self.direction)
@@ -78,39 +58,16 @@ class Sampler:
         _pull(d_value, d_slope, self.rows, self.columns, self.direction, out)
 
 
-def _taps(t: Floats, count: int) -> _Taps:
-    """The windowed sinc at t (M,), in pixels, of `count` that repeat."""
-    first = np.floor(t).astype(np.int64) - (_TAPS // 2 - 1)
-    at = first[:, None] + np.arange(_TAPS)
-    x = t[:, None] - at
-    across = np.sqrt(np.maximum(1 - (2 * x / _TAPS) ** 2, 1e-12))
-    window = i0(_KAISER * across)
-    window_slope = -_KAISER * i1(_KAISER * across) * (2 / _TAPS) ** 2 * x / across
-    wave = np.sinc(x)
-    wave_slope = np.divide(np.cos(np.pi * x) - wave, x, out=np.zeros_like(x), where=x != 0)
-    weight, slope = wave * window, wave_slope * window + wave * window_slope
-    total = weight.sum(axis=1, keepdims=True)
-    weight /= total
-    slope = slope / total - weight * slope.sum(axis=1, keepdims=True) / total
-    slope /= -(slope * x).sum(axis=1, keepdims=True)
-    return _Taps(np.mod(at, count), weight, slope)
-
-
-def reading(t: Floats, count: int) -> sparse.csr_matrix:
-    """(M, count) matrix that reads `count` values, which repeat, at t (M,), as a `Sampler` does."""
-    taps = _taps(t, count)
-    pointer = _TAPS * np.arange(len(t) + 1)
-    return sparse.csr_matrix((taps.weight.ravel(), taps.at.ravel(), pointer), shape=(len(t), count))
-
-
 @njit
-def _read(field: Any, rows: _Taps, columns: _Taps, direction: Floats, value: Floats, slope: Floats) -> None:
+def _read(
+    field: Any, rows: SincTaps, columns: SincTaps, direction: Floats, value: Floats, slope: Floats
+) -> None:
     for m in range(len(direction)):
         f = f_x = f_y = 0.0
-        for a in range(_TAPS):
+        for a in range(TAPS):
             row = field[rows.at[m, a]]
             along = along_x = 0.0
-            for b in range(_TAPS):
+            for b in range(TAPS):
                 g = row[columns.at[m, b]]
                 along += g * columns.weight[m, b]
                 along_x += g * columns.slope[m, b]
@@ -123,15 +80,15 @@ def _read(field: Any, rows: _Taps, columns: _Taps, direction: Floats, value: Flo
 
 @njit
 def _pull(
-    d_value: Floats, d_slope: Floats, rows: _Taps, columns: _Taps, direction: Floats, out: Any
+    d_value: Floats, d_slope: Floats, rows: SincTaps, columns: SincTaps, direction: Floats, out: Any
 ) -> None:  # fmt: skip
     for m in range(len(direction)):
         by_x, by_y = d_slope[m] * direction[m, 0], d_slope[m] * direction[m, 1]
-        for a in range(_TAPS):
+        for a in range(TAPS):
             row = out[rows.at[m, a]]
             plain = d_value[m] * rows.weight[m, a] + by_y * rows.slope[m, a]
             across = by_x * rows.weight[m, a]
-            for b in range(_TAPS):
+            for b in range(TAPS):
                 row[columns.at[m, b]] += plain * columns.weight[m, b] + across * columns.slope[m, b]
 
 

@@ -38,15 +38,14 @@ from laserpath.planning.curve import (
     quicker,
 )
 from laserpath.planning.dots import drawn_out
+from laserpath.planning.optimise.fields import PathProblem, optimised
 from laserpath.planning.optimise.loop import (
     Progress,
     Schedule,
     dose_to_size,
-    optimise,
     share_of,
     vertex_bounds,
 )
-from laserpath.planning.optimise.loss import Loss
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.optimise.write_time import WriteTimeTerm, share_of_peak, unhindered, weight_for
 from laserpath.planning.task import Task
@@ -209,7 +208,8 @@ def _tried(
     time = WriteTimeTerm.of(start, task.design, process.machine, weight_for(settings))
     schedule = Schedule(iterations, contrast=(process.resin.contrast,) * 2, finish=0.0, stage=PlanPart.TRY)
     bounds = vertex_bounds(scene.grid, process.machine, settings.origin == "centre")
-    best = optimise(start, Loss.of(objective, model, time=time), process, schedule, progress, bounds)
+    problem = PathProblem(scene, objective, process, bounds, settings.field_fwhm, time)
+    best = optimised(start, problem, schedule, progress)
     if best.stopped:
         raise _TrialStopped(best.path)
     return best.path, time

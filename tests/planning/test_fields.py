@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,15 +15,21 @@ from shapes import minus
 
 from laserpath import plan
 from laserpath.base.compute import runtime
+from laserpath.machine import convert
 from laserpath.machine.powers import exposing
-from laserpath.physics.dose import DoseModel
+from laserpath.machine.program import MachineProgram, with_energies
+from laserpath.physics.dose import DoseModel, accurate_model
+from laserpath.planning.compensation.by_field import run_parts
+from laserpath.planning.compensation.levels import best_levels, response_of
+from laserpath.planning.compensation.places import best_places
 from laserpath.planning.compensation.shape import ExecutedShape
 from laserpath.planning.curve import initial_curve
 from laserpath.planning.optimise import fields
-from laserpath.planning.optimise.fields import Partition, PathProblem, cut_at_borders, optimised
+from laserpath.planning.optimise.fields import PathProblem, cut_at_borders, optimised
 from laserpath.planning.optimise.loop import Schedule, bounds_of, dose_to_size
-from laserpath.planning.optimise.objective import Objective
+from laserpath.planning.optimise.objective import EdgeTerm, Objective
 from laserpath.planning.optimise.write_time import WriteTimeTerm
+from laserpath.planning.partition import Partition, _window
 from laserpath.planning.stages import EDGE_WEIGHT, final_loss
 from laserpath.planning.task import Task
 from laserpath.types import EnergyPath, Grid, Process, Settings
@@ -142,19 +149,18 @@ def test_a_ring_that_is_cut_goes_on_where_it_ends(start: EnergyPath, problem: Pa
 
 def test_own_and_given_light_are_the_whole(start: EnergyPath, task: Task, problem: PathProblem) -> None:
     """Within 1e-3 of the peak, the tolerance of the loop's engine."""
-    partition = problem.partition
     whole = DoseModel(task.scene.grid, SPOT, precision="f64", tolerance=1e-5).line_dose(
         start.xy, start.energy
     )
     for field, own, sweep in owned(start, problem):
         job = sweep._job(field, own, start, sweep._given)
         (before,) = fields._lights(job, job.path)
-        own_dose = DoseModel(job.grid, SPOT).line_dose(job.path.xy, job.path.energy)
-        dose = own_dose + fields._read(job.given[0] - before, job)
-        expected = fields._window(whole, field.window)
-        known = fields._window(np.ones(whole.shape), field.window) > 0
+        own_dose = DoseModel(job.view.grid, SPOT).line_dose(job.path.xy, job.path.energy)
+        dose = own_dose + job.view.read(job.view.given[0] - before)
+        expected = _window(whole, field.window)
+        known = _window(np.ones(whole.shape), field.window) > 0
         assert np.abs(dose - expected)[known].max() < 1e-3 * whole.max()
-    assert len(list(partition)) == 4
+    assert len(list(problem.partition)) == 4
 
 
 def test_a_field_s_pieces_are_those_of_the_whole(start: EnergyPath, task: Task, problem: PathProblem) -> None:
@@ -209,9 +215,55 @@ def test_fields_lower_the_loss_of_the_whole_about_as_one(
     assert fielded < 1.1 * at_once
 
 
+@pytest.fixture(scope="module")
+def program(start: EnergyPath, task: Task) -> MachineProgram:
+    path = exposing(start, task.machine, SPOT)
+    return MachineProgram.of_moves(
+        with_energies(convert.to_moves(path, task.machine), task.process), task.process
+    )
+
+
+def test_every_lit_row_of_a_run_is_one_field_s(
+    program: MachineProgram, problem: PathProblem, task: Task
+) -> None:
+    (whole,) = program.parts
+    moves, response = response_of(whole, task.process)
+    lit = moves.power > 0
+    parts = run_parts(problem.partition, moves.xy, response.first, lit)
+    answered = np.zeros(len(moves), int)
+    for _, part in parts:
+        answered[part.row[part.own]] += 1
+        # The pieces of a row are those of the run, in their order.
+        for k in np.flatnonzero(part.row >= 0):
+            pieces = part.piece[part.first[k] : part.first[k + 1]]
+            row = part.row[k]
+            assert (pieces == np.arange(response.first[row], response.first[row + 1])).all()
+            ends = part.end[part.first[k] : part.first[k + 1] + 1]
+            assert (ends == np.arange(response.first[row], response.first[row + 1] + 1)).all()
+        assert (part.of_pieces(response.share, -1.0)[part.piece < 0] == -1).all()
+    assert (answered == lit).all()
+
+
+@pytest.mark.parametrize(
+    "choose", [best_levels, partial(best_places, edge_weight=EDGE_WEIGHT, time_weight=1e-3)]
+)
+def test_fields_choose_about_as_well_as_one(choose, program: MachineProgram, task: Task) -> None:
+    """Levels, and motor steps: the mean edge error as executed."""
+    together = replace(task, settings=replace(task.settings, field_fwhm=1000.0))
+    model, edge = accurate_model(task.scene.grid, SPOT), EdgeTerm.of(task.scene)
+    before, by_fields, whole = (
+        edge(model.dose(one.executed) / task.scene.critical_dose)
+        for one in (program, choose(program, task), choose(program, together))
+    )
+    assert whole < 0.95 * before
+    assert by_fields < before - 0.9 * (before - whole)
+
+
 def test_seams_are_as_true_as_the_rest() -> None:
-    made = plan(WIDE, settings=replace(SETTINGS, iterations=120, report="brief"))
-    executed = made.report.executed
+    settings = replace(SETTINGS, iterations=120, report="brief")
+    executed = plan(WIDE, settings=settings).report.executed
+    whole = plan(WIDE, settings=replace(settings, field_fwhm=1000.0)).report.executed
+    assert executed.figures.epe_mean < 1.15 * whole.figures.epe_mean
     edges = executed.edges
     x, y = Partition.of(executed.grid, FWHM, SIDE).cuts
     near = np.zeros(len(edges.xy), bool)

@@ -40,7 +40,9 @@ from laserpath.machine.powers import energy_at_full_power
 from laserpath.machine.program import MachineProgram, ProgramPart, longest_piece
 from laserpath.machine.rest import RESTS, rested
 from laserpath.physics import optics
-from laserpath.physics.dose import accurate_model
+from laserpath.physics.dose import DoseModel, accurate_model
+from laserpath.planning.compensation.by_field import RunPart, by_fields, run_parts
+from laserpath.planning.partition import FieldView, Partition, given_model
 from laserpath.planning.task import Task
 from laserpath.types import Process, Spot
 
@@ -428,14 +430,73 @@ def best_levels(program: MachineProgram, task: Task) -> MachineProgram:
         return program
     moves, response = response_of(part, process)
     digits = np.rint(moves.power / response.rules.digit).astype(np.int64)
-    field = _Watch.of(response, digits, task)
-    changes = descend(
-        digits, field.groups, response.rules, field.dose, field.points, field.effect, PENALTY, _SWEEPS,
-    )  # fmt: skip
-    if not changes:
+    found = _best_digits(moves.xy, response, digits, task)
+    if (found == digits).all():
         return program
-    power = np.minimum(digits[RESTS:] * response.rules.digit, 1.0) * machine.power_max
+    power = np.minimum(found[RESTS:] * response.rules.digit, 1.0) * machine.power_max
     return MachineProgram.of_moves(convert.to_moves(replace(part.path, power=power), machine), process)
+
+
+def _best_digits(xy: Floats, response: gcode.motion.Response, digits: Indices, task: Task) -> Indices:
+    """(rows,) the powers, in digits, that place the edges best; of a large design, field by field.
+
+    xy: (rows + 1, 2) mm.  digits: (rows,) as they are.
+    """
+    run, scene, rules, digits = response.run, task.scene, response.rules, digits.copy()
+
+    def light() -> Floats:
+        return np.asarray(response.light((digits * rules.digit).astype(np.float64)))
+
+    lit, ends, process = light() > 0, run.xyz[:, :2].copy(), task.process
+    partition = Partition.of(scene.grid, scene.fwhm, task.settings.field_fwhm)
+    if partition.single:
+        dose = relative_dose(run, light(), accurate_model(scene.grid, scene.spot), task)
+        pieces = ends, lit, run.duration, response.share
+        return field_levels(LevelsJob(scene, dose, *pieces, response.first, digits, rules, process))
+    model = given_model(partition.given_grid, scene.spot)
+
+    def given() -> Floats:
+        return relative_dose(run, light(), model, task)
+
+    def job(view: FieldView, part: RunPart, zero: Floats) -> LevelsJob:
+        dose = view.read(view.given[0]).astype(np.float64)
+        own = np.repeat(part.own, np.diff(part.first)) & part.of_pieces(lit, False)
+        duration, share = (part.of_pieces(one, 0.0) for one in (run.duration, response.share))
+        now, at = np.where(part.own, part.of_rows(digits, -1), -1), ends[part.end] - zero
+        return LevelsJob(view.scene, dose, at, own, duration, share, part.first, now, rules, process)
+
+    parts = run_parts(partition, xy, response.first, digits > 0)
+    for part, found in by_fields(partition, parts, given, job, field_levels, scene):
+        digits[part.row[part.own]] = found[part.own]
+    return digits
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LevelsJob:
+    """A run whose powers are to be chosen. dose: (rows, columns) of the scene, relative.  ends: (P+1, 2) mm.
+
+    lit, duration, share: (P,) of each piece.  first: (rows + 1,).  digits: (rows,), −1 of rows that stay.
+    """
+
+    scene: Scene
+    dose: Floats
+    ends: Floats
+    lit: Bools
+    duration: Floats
+    share: Floats
+    first: Indices
+    digits: Indices
+    rules: PowerRules
+    process: Process
+
+
+def field_levels(job: LevelsJob) -> Indices:
+    """(rows,) the digits that place the edges best."""
+    points, spot, dose = watched(job.scene, job.dose, job.ends, job.lit, job.process, _REACH_FWHM)
+    groups, digits = groups_of(job.first, job.share, job.duration), job.digits.copy()
+    effect = influence(job.ends, job.lit, job.duration, groups, spot, points)
+    descend(digits, groups, job.rules, dose, points, effect, PENALTY, _SWEEPS)
+    return digits
 
 
 def response_of(part: ProgramPart, process: Process) -> tuple[gcode.Moves, gcode.motion.Response]:
@@ -454,49 +515,28 @@ def sent(part: ProgramPart) -> Indices:
     return np.append(np.asarray(part.transmitted.rests, np.int64), part.transmitted.characters)
 
 
-@dataclass(frozen=True, slots=True)
-class _Watch:
-    """groups: of pieces that change together.  dose: (M,) relative, at the points.  effect: of each group on
-    them.
-    """
-
-    groups: LightGroups
-    dose: Floats
-    points: WatchedPoints
-    effect: Influence
-
-    @classmethod
-    def of(cls, response: gcode.motion.Response, digits: Indices, task: Task) -> _Watch:
-        """The points around a design, and the dose of a run there."""
-        run = response.run
-        light = response.light((digits * response.rules.digit).astype(np.float64))
-        lit = light > 0
-        points, spot, at = watched(run, light, task, _REACH_FWHM, coarse=False)
-        groups = groups_of(response.first, response.share, run.duration)
-        effect = influence(run.xyz[:, :2].copy(), lit, run.duration, groups, spot, points)
-        return cls(groups, at, points, effect)
-
-
-def _relative_dose(run: gcode.motion.Executed, light: Floats, task: Task) -> Floats:
-    """(rows, columns) dose of a run with this light (P,), in critical doses."""
+def relative_dose(run: gcode.motion.Executed, light: Floats, model: DoseModel, task: Task) -> Floats:
+    """(rows, columns) dose of a run with this light (P,) on the model's grid, in critical doses."""
     path = convert.from_moves(replace(run, light=np.asarray(light, np.float64)).moves(), task.machine)
-    scene = task.scene
-    return np.asarray(accurate_model(scene.grid, scene.spot).dose(path) / scene.critical_dose, np.float64)
+    dose: Floats = model.dose(path)
+    dose /= dose.dtype.type(task.scene.critical_dose)
+    return dose
 
 
 def watched(
-    run: gcode.motion.Executed, light: Floats, task: Task, reach: float, *, coarse: bool
-) -> tuple[WatchedPoints, SpotTable, Floats]:
+    scene: Scene, dose: Floats, ends: Floats, lit: Bools, process: Process, reach: float, *,
+    coarse: bool = False,
+) -> tuple[WatchedPoints, SpotTable, Floats]:  # fmt: skip
     """The points around a design, the spot's table, and the relative doses (M,) of a run at the points.
 
-    light: (P,) of the pieces of the run.  reach: FWHM, of the table.
+    dose: (rows, columns) relative.  ends: (P+1, 2) mm, of the pieces of the run, of which some are lit (P,).
+    reach: FWHM, of the table.
     coarse: for small changes of dose; of the hot pixels only the lattice and the hottest ones are watched, of
     the path fewer places, and nothing that is far within its limits.
     """
-    dose, scene = _relative_dose(run, light, task), task.scene
-    control = _Control.of(scene, dose, run.xyz[:, :2], light > 0, coarse=coarse)
+    control = _Control.of(scene, dose, ends, lit, coarse=coarse)
     points, at = _points(dose, control, scene, reach)
-    return points, _table(task.scene.spot, task.process, reach), at
+    return points, _table(scene.spot, process, reach), at
 
 
 def _points(dose: Floats, control: _Control, scene: Scene, reach: float) -> tuple[WatchedPoints, Floats]:

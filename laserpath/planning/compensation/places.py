@@ -20,7 +20,7 @@ no array operation does.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,9 +34,11 @@ from laserpath.base.arrays import Indices as Ints
 from laserpath.base.compute.beside import in_parts
 from laserpath.design.scene import Scene
 from laserpath.machine import convert
-from laserpath.machine.powers import crowding
+from laserpath.machine.powers import crowding, energy_at_full_power
 from laserpath.machine.program import MachineProgram
 from laserpath.machine.rest import RESTS
+from laserpath.physics.dose import DoseModel, accurate_model
+from laserpath.planning.compensation.by_field import RunPart, by_fields, run_parts
 from laserpath.planning.compensation.levels import (
     PENALTY,
     SpotTable,
@@ -46,15 +48,17 @@ from laserpath.planning.compensation.levels import (
     cost_slope,
     density_at,
     joined,
+    relative_dose,
     response_of,
     watched,
 )
 from laserpath.planning.compensation.shape import parts_behind
 from laserpath.planning.optimise.loop import bounds_of
 from laserpath.planning.optimise.write_time import WriteTimeTerm
+from laserpath.planning.partition import FieldView, Partition, given_model
 from laserpath.planning.smooth import FULL
 from laserpath.planning.task import Task
-from laserpath.types import Machine, Toolpath
+from laserpath.types import Machine, Process, Toolpath
 
 Array = NDArray[Any]
 
@@ -441,22 +445,109 @@ def best_places(
         return program
     moves, response = response_of(part, process)
     light, run = response.light(moves.power), response.run
-    points, spot, dose = watched(run, light, task, _REACH_FWHM, coarse=True)
     energy = light**process.resin.order * run.duration
     pieces = MovedPieces(run.xyz[:, :2].copy(), parts_behind(moves, run), energy, response.first)
     price = _price(part.path, task, time_weight) * len(scene.samples.xy) / edge_weight
-    room = np.array(bounds_of(task))
-    bright = points.xy[dose > _BRIGHT * scene.resin.over_dose]
-    xy = moves.xy.copy()
-    step, near, corners = _shift(machine, scene.fwhm), _near(pieces, scene, bright), _corners(moves, machine)
-    for _ in range(_FURTHEST):
-        gone = np.zeros(xy.shape, np.int64)
-        effect = effects(near, step, pieces, spot, points)
-        if not descend(xy, gone, room, price, step, corners, dose, points, effect, PENALTY, _SWEEPS, 1):
-            break
-        pieces = _shifted(pieces, gone * step)
+    step, corners, room = _shift(machine, scene.fwhm), _corners(moves, machine), np.array(bounds_of(task))
+    partition = Partition.of(scene.grid, scene.fwhm, task.settings.field_fwhm)
+    if partition.single:
+        dose = relative_dose(run, light, accurate_model(scene.grid, scene.spot), task)
+        movable = np.ones(len(moves.xy), dtype=bool)
+        whole = PlacesJob(scene, dose, moves.xy, movable, pieces, price, corners, step, room, process)
+        xy, _ = field_places(whole)
+    else:
+        model = given_model(partition.given_grid, scene.spot)
+        dose = relative_dose(run, light, model, task)
+        xy = moves.xy + step * _by_fields(
+            PlacesJob(scene, dose, moves.xy, moves.power > 0, pieces, price, corners, step, room, process),
+            partition, model,
+        )  # fmt: skip
     moved = _uncrowded(replace(part.path, xy=xy[RESTS:]), part.path, machine)
     return MachineProgram.of_moves(convert.to_moves(moved, machine), process)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlacesJob:
+    """Vertices xy (rows + 1, 2) mm to be moved, those that are `movable` (rows + 1,).
+
+    dose: (rows, columns) of the scene, relative.  price: (rows + 1, 2) loss per mm.  step: (2,) mm.  room:
+    (2, 2) mm, corners of their range.
+    """
+
+    scene: Scene
+    dose: Floats
+    xy: Floats
+    movable: Bools
+    pieces: MovedPieces
+    price: Floats
+    corners: CornerSpeeds
+    step: Floats
+    room: Floats
+    process: Process
+
+
+def field_places(job: PlacesJob) -> tuple[Floats, Ints]:
+    """The vertices (rows + 1, 2), mm, where they place the edges best, and their steps."""
+    scene, pieces, xy = job.scene, job.pieces, job.xy.copy()
+    rows = job.movable[1:] | job.movable[:-1]
+    lit = (pieces.energy > 0) & np.repeat(rows, np.diff(pieces.first))
+    points, spot, dose = watched(scene, job.dose, pieces.ends, lit, job.process, _REACH_FWHM, coarse=True)
+    bright = points.xy[dose > _BRIGHT * scene.resin.over_dose]
+    near, total = _near(pieces, scene, bright) & job.movable, np.zeros(xy.shape, np.int64)
+    for _ in range(_FURTHEST):
+        gone = np.zeros(xy.shape, np.int64)
+        effect = effects(near, job.step, pieces, spot, points)
+        if not descend(
+            xy, gone, job.room, job.price, job.step, job.corners, dose, points, effect, PENALTY, _SWEEPS, 1
+        ):
+            break
+        pieces, total = _shifted(pieces, gone * job.step), total + gone
+    return xy, total
+
+
+def _by_fields(whole: PlacesJob, partition: Partition, model: DoseModel) -> Ints:
+    """(rows + 1, 2) steps of the vertices, field by field. whole: of the design; its dose on the coarse grid.
+
+    movable: (rows,) lit rows of it.
+    """
+    pieces, scene, process = whole.pieces, whole.scene, whole.process
+    steps = np.zeros(whole.xy.shape, np.int64)
+    full = float(energy_at_full_power(1.0, process.machine, scene.spot)) / scene.critical_dose
+
+    def exposed(shown: MovedPieces) -> Floats:
+        length = np.hypot(*np.diff(shown.ends, axis=0).T)
+        along = np.divide(shown.energy, length, out=np.zeros(len(length)), where=length > POINT)
+        return model.line_dose(shown.ends, full * along)
+
+    def light() -> Floats:
+        if not steps.any():
+            return whole.dose
+        return whole.dose + exposed(_shifted(pieces, steps * whole.step)) - exposed(pieces)
+
+    def job(view: FieldView, part: RunPart, zero: Floats) -> PlacesJob:
+        own = MovedPieces(
+            pieces.ends[part.end] - zero, part.of_pieces(pieces.part, 1.0),
+            part.of_pieces(pieces.energy, 0.0), part.first,
+        )  # fmt: skip
+        joins = part.row < 0
+        square = whole.corners.square[part.vertex].copy()
+        square[np.append(joins, False) | np.append(False, joins)] = 0.0  # no head passes there
+        return replace(
+            whole,
+            scene=view.scene,
+            dose=view.read(view.given[0]).astype(np.float64),
+            xy=whole.xy[part.vertex] - zero,
+            movable=part.vertices,
+            pieces=own,
+            price=whole.price[part.vertex],
+            corners=whole.corners._replace(square=square),
+            room=whole.room - zero,
+        )
+
+    parts = run_parts(partition, whole.xy, pieces.first, whole.movable)
+    for part, (_, found) in by_fields(partition, parts, light, job, field_places, scene):
+        steps[part.vertex[part.vertices]] = found[part.vertices]
+    return steps
 
 
 def _shifted(pieces: MovedPieces, by: Floats) -> MovedPieces:

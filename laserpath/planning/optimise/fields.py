@@ -1,171 +1,42 @@
 """Optimisation by fields: squares of a large design, each with the light of the others as it is.
 
 A descent over a whole design holds arrays of all its pixels, follows one step length for all its parts, and
-uses one processor. So a large design is cut into fields. In a field its own vertices and line energies
-change; what all other moves expose is given there,
-
-    D = D_own(own moves) + D_given,    D_given = D_all − D_own(own moves as they were),
-
-with D_all of the whole path on one coarse grid. The dose is band-limited by the spot, so a few pixels a FWHM
-hold all of it, and it is read between them (`scene.reading`). The loss of a field is that of its core and of
-a rim around it, which its moves light, too. Fields are like the squares of a chessboard: first those of one
-colour are optimised, at the same time, then those of the other, with the light that the first now give. This
-is block Gauss-Seidel (Bertsekas, *Nonlinear programming*, 2.7), one sweep for each stage. Its results do not
-depend on how many are optimised at the same time. The units of the loss are those of the whole design.
-
-One evaluation takes 2.6 µs per FWHM² in a field of 60 FWHM, 1.6 in one of 120, 1.15 in one of 160 and 1.2 in
-one of 400: smaller ones cost more launches and a wider rim, larger ones more memory. A design of one field is
-optimised as a whole.
+uses one processor. So a large design is optimised field by field (`planning.partition`), in one sweep for
+each stage. The loss of a field is that of its core and of a rim around it, which its moves light, too. The
+units of the loss are those of the whole design. A design of one field is optimised as a whole.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from math import ceil
 from typing import Any, Protocol
 
 import numpy as np
 
 from laserpath.base.arrays import Bools, Floats, Indices, runs
-from laserpath.base.compute.workers import each, worker_count
-from laserpath.design.scene import Sampler, Scene, reading
+from laserpath.design.scene import Scene
 from laserpath.physics.dose import DoseModel, PathGradient, usual_model
 from laserpath.planning.optimise.loop import Free, Listener, Optimised, Progress, Schedule, optimise, outcome
 from laserpath.planning.optimise.loss import ExposedShape, Loss, defocused, out_of_focus
 from laserpath.planning.optimise.objective import EdgeTerm, Objective
 from laserpath.planning.optimise.write_time import WriteTimeTerm
-from laserpath.types import EnergyPath, Grid, Process, Spot, Target
-
-_MARGIN_FWHM = 4.0
-"""Width of the rim of a field whose pixels count: an Airy spot changes the dose beyond by less than 2 %."""
-
-_NEAR_FWHM = 3.0
-"""Width of the rim whose outline counts, and in which all of a field's own moves lie. It is below the other,
-since samples are read from pixels around."""
+from laserpath.planning.partition import (
+    FieldView,
+    Partition,
+    PlanField,
+    add_light,
+    given_model,
+    is_alone,
+    worked_on,
+)
+from laserpath.types import EnergyPath, Process, Spot
 
 _LONG_FWHM = 1.0
 """Length of a move on either side of a border from which it is cut there."""
 
-_GIVEN_PIXELS = 4.0
-"""Pixels per FWHM of the light that is given."""
-
-_AROUND = 8
-"""Pixels of the given light around a field, from which its rim is read."""
-
-_FEWEST_FIELDS = 4
-"""Fields from which workers take them: they take some seconds to start."""
-
 _CONTEXT = 6
 """Moves before and after a field's own that its write time is computed with."""
-
-_TOLERANCE = 1e-4
-"""Of the given light, relative to its peak."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlanField:
-    """A square of a design. window: (rows, columns) slices of its core and rim, which may leave the grid.
-
-    index: (row, column) among the fields.
-    """
-
-    index: tuple[int, int]
-    window: tuple[slice, slice]
-
-    @property
-    def colour(self) -> int:
-        """0 or 1, as a square of a chessboard."""
-        return sum(self.index) % 2
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Partition:
-    """The fields of a grid, all of one size. cuts: x and y, mm, of the borders between them.
-
-    every: fine pixels after which a fine and a given pixel meet; the latter are `every`/2 pixels apart.
-    """
-
-    grid: Grid
-    fwhm: float
-    counts: tuple[int, int]
-    side: tuple[int, int]
-    rim: int
-    every: int
-
-    @classmethod
-    def of(cls, grid: Grid, fwhm: float, side: float) -> Partition:
-        """side: of a field, FWHM; it may be half as large again."""
-        pixels = fwhm / grid.pitch
-        every = max(2, int(2 * pixels / _GIVEN_PIXELS + 1e-6))
-        counts = tuple(max(1, round(n / (side * pixels))) for n in grid.shape)
-        sides = tuple(every * ceil(n / many / every) for n, many in zip(grid.shape, counts, strict=True))
-        rim = every * ceil(_MARGIN_FWHM * pixels / every)
-        return cls(grid, fwhm, (counts[0], counts[1]), (sides[0], sides[1]), rim, every)
-
-    @property
-    def single(self) -> bool:
-        """Whether there is one field, the whole grid."""
-        return self.counts == (1, 1)
-
-    @property
-    def cuts(self) -> tuple[Floats, Floats]:
-        """(x, y) mm, of the borders between fields."""
-        y, x = (
-            zero + self.grid.pitch * (size * np.arange(1, count) - 0.5)
-            for zero, size, count in zip(self.grid.origin[::-1], self.side, self.counts, strict=True)
-        )
-        return x, y
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(rows, columns) of each field, its rim included."""
-        rows, columns = (size + 2 * self.rim for size in self.side)
-        return rows, columns
-
-    def __iter__(self) -> Iterator[PlanField]:
-        for row in range(self.counts[0]):
-            for column in range(self.counts[1]):
-                starts = (row * self.side[0] - self.rim, column * self.side[1] - self.rim)
-                rows, columns = (slice(a, a + n) for a, n in zip(starts, self.shape, strict=True))
-                yield PlanField((row, column), (rows, columns))
-
-    def owner(self, xy: Floats) -> Indices:
-        """(K,) number of the field, in the order of iteration, in whose core each place (K, 2) mm is."""
-        x, y = self.cuts
-        column, row = np.searchsorted(x, xy[:, 0]), np.searchsorted(y, xy[:, 1])
-        return row * self.counts[1] + column
-
-    def origin(self, field: PlanField) -> Floats:
-        """(x, y) mm, of the first pixel of a field's window."""
-        rows, columns = field.window
-        return np.array(self.grid.origin) + self.grid.pitch * np.array([columns.start, rows.start])
-
-    def near(self, field: PlanField, xy: Floats) -> Bools:
-        """(K,) whether places (K, 2) mm are in the core of a field or within `_NEAR_FWHM` of it."""
-        pixels, beyond = self.grid.to_pixels(xy), self.rim - _NEAR_FWHM * self.fwhm / self.grid.pitch
-        rows, columns = field.window
-        low, high = np.array([[one.start + beyond, one.stop - 1 - beyond] for one in (columns, rows)]).T
-        return np.asarray(((pixels > low) & (pixels < high)).all(axis=1))
-
-    @property
-    def given_grid(self) -> Grid:
-        """The coarse grid of the whole design's light."""
-        shape = tuple(ceil(2 * n / self.every) + 1 for n in self.grid.shape)
-        return Grid(self.grid.origin, self.grid.pitch * self.every / 2, (shape[0], shape[1]))
-
-    def given_window(self, field: PlanField) -> tuple[slice, slice]:
-        """(rows, columns) slices of the coarse grid around a field."""
-        starts = (2 * one.start // self.every - _AROUND for one in field.window)
-        rows, columns = (slice(a, a + n) for a, n in zip(starts, self.given_shape, strict=True))
-        return rows, columns
-
-    @property
-    def given_shape(self) -> tuple[int, int]:
-        """(rows, columns) of the coarse grid around a field."""
-        rows, columns = (2 * n // self.every + 2 * _AROUND + 1 for n in self.shape)
-        return rows, columns
 
 
 def cut_at_borders(path: EnergyPath, partition: Partition) -> EnergyPath:
@@ -259,7 +130,7 @@ class _Sweep:
         self._xy, self._energy, self._speed = start.xy.copy(), start.energy.copy(), start.speed.copy()
         ends, energies = problem.shape(start.xy, start.energy) if problem.shape else (start.xy, start.energy)
         self._given = [
-            _given_model(partition.given_grid, spot).line_dose(ends, strength * energies)
+            given_model(partition.given_grid, spot).line_dose(ends, strength * energies)
             for spot, strength in _spots(problem.spot, problem.blur)
         ]
 
@@ -309,15 +180,12 @@ class _Sweep:
         """What a field optimises, beside the others of a path and their given light."""
         problem, partition, pitch = self._problem, self._partition, self._partition.grid.pitch
         zero = partition.origin(field)
-        window = Grid((0.0, 0.0), pitch, partition.shape)
-        target = Target(window, _window(problem.objective.target.coverage, field.window))
-        samples = problem.scene.samples
-        near = partition.near(field, samples.xy)
-        edge, share = problem.objective.edge, near.sum() / len(samples.xy)
+        view = partition.view(field, problem.scene, given)
+        edge, share = problem.objective.edge, len(view.scene.samples.xy) / len(problem.scene.samples.xy)
         objective = replace(
             problem.objective,
-            target=target,
-            coverage=target.coverage.astype(np.float32),
+            target=view.scene.target,
+            coverage=view.scene.target.coverage.astype(np.float32),
             edge=None,
             edge_weight=share * problem.objective.edge_weight,
         )
@@ -325,19 +193,20 @@ class _Sweep:
             problem.time, on=own.lit(problem.time.on), speed=own.of_moves(problem.time.speed, 1.0)
         )
         low, high = (bound - zero for bound in problem.bounds)
+        far = pitch * (np.array(view.grid.shape[::-1]) - 2.0)
         return FieldJob(
+            view=view,
             path=EnergyPath(
                 path.xy[own.vertex] - zero, own.energies(path.energy), own.of_moves(path.speed, 1.0)
             ),
             free=own.free,
             objective=objective,
-            outline=(samples.xy[near] - zero, samples.normal[near] * partition.fwhm),
             dose_error=edge.dose_error if edge else 0.0,
             process=problem.process,
-            spot=problem.spot,
-            given=[_window(one, partition.given_window(field)) for one in given],
-            every=partition.every,
-            bounds=(np.maximum(low, pitch), np.minimum(high, pitch * (np.array(window.shape[::-1]) - 2.0))),
+            bounds=(
+                np.maximum(low, pitch),
+                np.minimum(high, far),
+            ),
             schedule=self._schedule,
             time=time,
             blur=problem.blur,
@@ -353,16 +222,16 @@ class _Sweep:
         self._energy[own.move[moved]] = found.path.energy[moved]
         self._speed[own.move[moved]] = found.path.speed[moved]
         for light, change in zip(self._given, found.change, strict=True):
-            _add(light, self._partition.given_window(field), change)
+            add_light(light, self._partition.given_window(field), change)
 
 
 def _solved(jobs: Iterator[FieldJob], progress: Listener | None, done: int, of: int) -> Iterator[FieldResult]:
     """The results of jobs in their order, by workers if that is worth it. done: fields before, of all."""
-    if of < _FEWEST_FIELDS or not worker_count():
+    if is_alone(of):
         for k, job in enumerate(jobs, done):
             yield solve_field(job, _part_of(progress, k, of))
         return
-    for k, found in enumerate(each(solve_field, jobs), done + 1):
+    for k, found in enumerate(worked_on(solve_field, jobs, of), done + 1):
         if progress is not None:
             progress(replace(found.latest, iteration=found.latest.of * k // of))
         yield found
@@ -461,21 +330,14 @@ def _parts(mine: Bools, rings: Indices) -> list[tuple[int, int, bool]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FieldJob:
-    """What one field optimises, on a grid whose first pixel is zero: all that it needs.
+    """What one field optimises: all that it needs, as in `PathProblem`. dose_error: of the edge term."""
 
-    outline: (M, 2) mm, samples that count, and their normals times the FWHM.  given: the light of the whole
-    path as it was, around the field, of each spot.  every: as in `Partition`.  Others as in `PathProblem`.
-    """
-
+    view: FieldView
     path: EnergyPath
     free: Free
     objective: Objective
-    outline: tuple[Floats, Floats]
     dose_error: float
     process: Process
-    spot: Spot
-    given: Sequence[Floats]
-    every: int
     bounds: tuple[Floats, Floats]
     schedule: Schedule
     time: WriteTimeTerm | None
@@ -483,16 +345,9 @@ class FieldJob:
     shape: ExposedShape | None
 
     @property
-    def grid(self) -> Grid:
-        """The field's pixels, with its rim."""
-        return self.objective.target.grid
-
-    @property
-    def given_grid(self) -> Grid:
-        """The coarse grid around the field."""
-        pitch = self.grid.pitch * self.every / 2
-        rows, columns = self.given[0].shape
-        return Grid((-_AROUND * pitch, -_AROUND * pitch), pitch, (rows, columns))
+    def spots(self) -> tuple[tuple[Spot, float], ...]:
+        """The spots that expose, and the strength of each."""
+        return _spots(self.view.scene.spot, self.blur)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -536,19 +391,15 @@ class _LitBeside:
 
 def solve_field(job: FieldJob, progress: Listener | None = None) -> FieldResult:
     """Optimise one field; needs nothing but the job, so that another process can do it."""
-    before = _lights(job, job.path)
-    rest = [all_of_it - own for all_of_it, own in zip(job.given, before, strict=True)]
-    objective = job.objective
-    xy, normal = job.outline
+    view, before = job.view, _lights(job, job.path)
+    rest = [view.read(whole - own) for whole, own in zip(view.given, before, strict=True)]
+    models = [usual_model(view.grid, spot) for spot, _ in job.spots]
+    light, *out = (_LitBeside(model, given) for model, given in zip(models, rest, strict=True))
+    objective, spot = job.objective, view.scene.spot
     if objective.edge_weight:
-        objective = replace(objective, edge=EdgeTerm(Sampler.of(job.grid, xy, normal), job.dose_error))
-    blurred = None
-    if job.blur > 1:
-        blurred = out_of_focus(job.blur, objective, job.spot)
-        (_, (wide, _)) = _spots(job.spot, job.blur)
-        blurred = replace(blurred, model=_LitBeside(usual_model(job.grid, wide), _read(rest[1], job)))
-    model = _LitBeside(usual_model(job.grid, job.spot), _read(rest[0], job))
-    loss = Loss.of(objective, model, time=job.time, blurred=blurred, shape=job.shape)
+        objective = replace(objective, edge=EdgeTerm.of(view.scene, job.dose_error))
+    blurred = replace(out_of_focus(job.blur, objective, spot), model=out[0]) if out else None
+    loss = Loss.of(objective, light, time=job.time, blurred=blurred, shape=job.shape)
     found = optimise(job.path, loss, job.process, job.schedule, progress, job.bounds, job.free)
     change = [now - then for now, then in zip(_lights(job, found.path), before, strict=True)]
     latest = Progress(job.schedule.stage, job.schedule.iterations, job.schedule.iterations, found.loss[-1])
@@ -558,59 +409,15 @@ def solve_field(job: FieldJob, progress: Listener | None = None) -> FieldResult:
 def _lights(job: FieldJob, path: EnergyPath) -> list[Floats]:
     """The light of the field's own moves around it, of each spot."""
     ends, energies = job.shape(path.xy, path.energy) if job.shape else (path.xy, path.energy)
-    return [
-        _given_model(job.given_grid, spot).line_dose(ends, r * energies)
-        for spot, r in _spots(job.spot, job.blur)
-    ]
-
-
-def _read(given: Floats, job: FieldJob) -> Floats:
-    """Light on the coarse grid around a field, at the field's pixels."""
-    rows, columns = (
-        _reading(2 / job.every, fine, coarse)
-        for fine, coarse in zip(job.grid.shape, given.shape, strict=True)
-    )
-    return np.asarray(rows @ (columns @ given.T).T, dtype=given.dtype)
-
-
-@lru_cache(maxsize=4)
-def _reading(step: float, fine: int, coarse: int) -> Any:
-    """The matrix that reads `coarse` pixels `fine` times, from pixel `_AROUND` on, every `step` pixels."""
-    return reading(_AROUND + step * np.arange(fine), coarse).astype(np.float32)
-
-
-@lru_cache(maxsize=4)
-def _given_model(grid: Grid, spot: Spot) -> DoseModel:
-    return DoseModel(grid, spot, tolerance=_TOLERANCE)
-
-
-def _window(picture: Floats, window: tuple[slice, slice]) -> Floats:
-    """A copy of a part of a picture (rows, columns), 0 where it reaches beyond."""
-    found = np.zeros([one.stop - one.start for one in window], picture.dtype)
-    inside, there = _overlap(picture.shape, window)
-    found[there] = picture[inside]
-    return found
-
-
-def _add(picture: Floats, window: tuple[slice, slice], change: Floats) -> None:
-    """Add to a part of a picture, in place; what reaches beyond is left out."""
-    inside, there = _overlap(picture.shape, window)
-    picture[inside] += change[there]
-
-
-def _overlap(
-    shape: tuple[int, ...], window: tuple[slice, slice]
-) -> tuple[tuple[slice, slice], tuple[slice, slice]]:
-    """The part of a picture that is in a window, and that part in the window."""
-    inside = [slice(max(one.start, 0), min(one.stop, n)) for one, n in zip(window, shape, strict=True)]
-    there = [slice(a.start - b.start, a.stop - b.start) for a, b in zip(inside, window, strict=True)]
-    return (inside[0], inside[1]), (there[0], there[1])
+    return [job.view.light(ends, strength * energies, spot) for spot, strength in job.spots]
 
 
 def _added(histories: Sequence[Floats]) -> Floats:
     """The sum of losses of several fields; one that ended earlier keeps its last."""
-    count = max(map(len, histories), default=0)
-    return np.sum([np.append(one, np.repeat(one[-1:], count - len(one))) for one in histories], axis=0)
+    total = np.zeros(max(map(len, histories), default=0))
+    for one in histories:
+        total += np.append(one, np.repeat(one[-1:], len(total) - len(one)))
+    return total
 
 
 def _part_of(progress: Listener | None, done: int, of: int) -> Listener | None:

@@ -1,0 +1,120 @@
+"""Levels and places of a large design, field by field: the executed run is cut as paths are.
+
+The run is executed as a whole, since the controller's planner looks at all moves. A field is given the pieces
+of its rows and of those around it, and answers for its own (`planning.partition`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from laserpath.base.arrays import Bools, Floats, Indices, runs
+from laserpath.design.scene import Scene
+from laserpath.planning.partition import FieldView, Partition, PlanField, worked_on
+
+_CONTEXT = 2
+"""Rows before and after a field's own that its corners' speeds are computed with."""
+
+
+Answer = TypeVar("Answer")
+Job = TypeVar("Job")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunPart:
+    """Rows of a run that belong to a field, with some before and after. Dark rows join those apart.
+
+    row: (n,) of the run, −1 for those that join.  piece: (p,) likewise.  end: (p+1,), vertex: (n+1,) of the
+    run.  first: (n+1,) first piece of each row.  own: (n,) whether the field answers for a row.  vertices:
+    (n+1,) likewise.
+    """
+
+    row: Indices
+    piece: Indices
+    end: Indices
+    vertex: Indices
+    first: Indices
+    own: Bools
+    vertices: Bools
+
+    @classmethod
+    def of(cls, first: Indices, own: Bools, vertices: Bools) -> RunPart | None:
+        """first: (rows + 1,) first piece of each row.  own: (rows,).  vertices: (rows + 1,).
+
+        None: the field has no rows.
+        """
+        if not own.any():
+            return None
+        here = np.convolve(own | vertices[1:] | vertices[:-1], np.ones(2 * _CONTEXT + 1), "same") > 0.5
+        spans = runs(here)
+        rows = np.concatenate([np.append(np.arange(a, b), -1) for a, b in spans])[:-1]
+        pieces = np.concatenate([np.append(np.arange(first[a], first[b]), -1) for a, b in spans])[:-1]
+        ends = np.concatenate([np.arange(first[a], first[b] + 1) for a, b in spans])
+        at = np.concatenate([np.arange(a, b + 1) for a, b in spans])
+        counts = np.where(rows >= 0, np.diff(first)[np.maximum(rows, 0)], 1)
+        begins = np.append(0, np.cumsum(counts)).astype(np.int64)
+        joined = np.append(rows < 0, False) | np.append(False, rows < 0)
+        mine = (rows >= 0) & own[np.maximum(rows, 0)]
+        return cls(rows, pieces, ends, at, begins, mine, vertices[at] & ~joined)
+
+    def of_rows(self, values: Any, join: Any) -> Any:
+        """(n, …) of the run's rows. join: of the rows that join."""
+        return _picked(values, self.row, join)
+
+    def of_pieces(self, values: Any, join: Any) -> Any:
+        """(p, …) of the run's pieces. join: of the pieces that join."""
+        return _picked(values, self.piece, join)
+
+
+def _picked(values: Any, index: Indices, join: Any) -> Any:
+    found = values[np.maximum(index, 0)]
+    found[index < 0] = join
+    return found
+
+
+def run_parts(
+    partition: Partition, xy: Floats, first: Indices, lit: Bools
+) -> list[tuple[PlanField, RunPart]]:
+    """The fields that have rows, each with its part of a run.
+
+    xy: (rows + 1, 2) mm, the ends of the rows.  first: (rows + 1,) first piece of each.  lit: (rows,).
+    """
+    owner, vertices = partition.owner((xy[1:] + xy[:-1]) / 2), partition.owner(xy)
+    found = []
+    for k, field in enumerate(partition):
+        near = partition.near(field, xy)
+        own = lit & (owner == k) & near[1:] & near[:-1]
+        # A vertex may move if all that is lit beside it is near.
+        beside = lit & ~(near[1:] & near[:-1])
+        movable = (vertices == k) & near & ~(np.append(beside, False) | np.append(False, beside))
+        if (part := RunPart.of(first, own, movable)) is not None:
+            found.append((field, part))
+    return found
+
+
+def by_fields(
+    partition: Partition,
+    parts: Sequence[tuple[PlanField, RunPart]],
+    light: Callable[[], Floats],
+    job: Callable[[FieldView, RunPart, Floats], Job],
+    function: Callable[[Job], Answer],
+    scene: Scene,
+) -> Iterator[tuple[RunPart, Answer]]:
+    """Each field's part of a run, and its answer: first of one colour, then of the other.
+
+    light: the given light as it is now, in critical doses.  job: of a view, a part, and the view's zero (2,)
+    mm.
+    """
+    for colour in (0, 1):
+        now = [(field, part) for field, part in parts if field.colour == colour]
+        if now:
+            given = light()
+            jobs = (
+                job(partition.view(one, scene, [given]), part, partition.origin(one)) for one, part in now
+            )
+            answers = worked_on(function, jobs, len(parts))
+            yield from ((part, answer) for (_, part), answer in zip(now, answers, strict=True))

@@ -1,0 +1,264 @@
+"""Fields: the squares into which a large design is cut, and what each of them sees of the rest.
+
+The fields of a grid are of one size, with a rim that overlaps their neighbours. In a field its own moves
+change; what all others expose is given,
+
+    D = D_own(own moves) + D_given,    D_given = D_all − D_own(own moves as they were),
+
+with D_all of all moves on one coarse grid. The dose is band-limited by the spot, so a few pixels a FWHM hold
+all of it, and it is read between them (`base.sinc`). Fields are like the squares of a chessboard: first those
+of one colour are worked on, at the same time, then those of the other, with the light that the first now
+give. This is block Gauss-Seidel (Bertsekas, *Nonlinear programming*, 2.7). Its results do not depend on how
+many are worked on at the same time.
+
+One evaluation of the loss takes 2.6 µs per FWHM² in a field of 60 FWHM, 1.6 in one of 120, 1.15 in one of 160
+and 1.2 in one of 400: smaller ones cost more launches and a wider rim, larger ones more memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import ceil
+from typing import Any, TypeVar
+
+import numpy as np
+from shapely import affinity
+
+from laserpath.base.arrays import Bools, Floats, Indices
+from laserpath.base.compute.workers import each, worker_count
+from laserpath.base.overlay import areas, clipped, valid
+from laserpath.base.sinc import reading
+from laserpath.design.scene import Outline, Samples, Scene
+from laserpath.physics.dose import DoseModel
+from laserpath.types import Design, Grid, Spot, Target
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+_MARGIN_FWHM = 4.0
+"""Width of the rim of a field whose pixels count: an Airy spot changes the dose beyond by less than 2 %."""
+
+_NEAR_FWHM = 3.0
+"""Width of the rim whose outline counts, and in which all of a field's own moves lie. It is below the other,
+since samples are read from pixels around."""
+
+_GIVEN_PIXELS = 4.0
+"""Pixels per FWHM of the light that is given."""
+
+_AROUND = 8
+"""Pixels of the given light around a field, from which its rim is read."""
+
+_FEWEST_FIELDS = 4
+"""Fields from which workers take them: they take some seconds to start."""
+
+_TOLERANCE = 1e-4
+"""Of the given light, relative to its peak."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanField:
+    """A square of a design. window: (rows, columns) slices of its core and rim, which may leave the grid.
+
+    index: (row, column) among the fields.
+    """
+
+    index: tuple[int, int]
+    window: tuple[slice, slice]
+
+    @property
+    def colour(self) -> int:
+        """0 or 1, as a square of a chessboard."""
+        return sum(self.index) % 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Partition:
+    """The fields of a grid, all of one size. cuts: x and y, mm, of the borders between them.
+
+    every: fine pixels after which a fine and a given pixel meet; the latter are `every`/2 pixels apart.
+    """
+
+    grid: Grid
+    fwhm: float
+    counts: tuple[int, int]
+    side: tuple[int, int]
+    rim: int
+    every: int
+
+    @classmethod
+    def of(cls, grid: Grid, fwhm: float, side: float) -> Partition:
+        """side: of a field, FWHM; it may be half as large again."""
+        pixels = fwhm / grid.pitch
+        every = max(2, int(2 * pixels / _GIVEN_PIXELS + 1e-6))
+        counts = tuple(max(1, round(n / (side * pixels))) for n in grid.shape)
+        sides = tuple(every * ceil(n / many / every) for n, many in zip(grid.shape, counts, strict=True))
+        rim = every * ceil(_MARGIN_FWHM * pixels / every)
+        return cls(grid, fwhm, (counts[0], counts[1]), (sides[0], sides[1]), rim, every)
+
+    @property
+    def single(self) -> bool:
+        """Whether there is one field, the whole grid."""
+        return self.counts == (1, 1)
+
+    @property
+    def cuts(self) -> tuple[Floats, Floats]:
+        """(x, y) mm, of the borders between fields."""
+        y, x = (
+            zero + self.grid.pitch * (size * np.arange(1, count) - 0.5)
+            for zero, size, count in zip(self.grid.origin[::-1], self.side, self.counts, strict=True)
+        )
+        return x, y
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(rows, columns) of each field, its rim included."""
+        rows, columns = (size + 2 * self.rim for size in self.side)
+        return rows, columns
+
+    def __iter__(self) -> Iterator[PlanField]:
+        for row in range(self.counts[0]):
+            for column in range(self.counts[1]):
+                starts = (row * self.side[0] - self.rim, column * self.side[1] - self.rim)
+                rows, columns = (slice(a, a + n) for a, n in zip(starts, self.shape, strict=True))
+                yield PlanField((row, column), (rows, columns))
+
+    def owner(self, xy: Floats) -> Indices:
+        """(K,) number of the field, in the order of iteration, in whose core each place (K, 2) mm is."""
+        x, y = self.cuts
+        column, row = np.searchsorted(x, xy[:, 0]), np.searchsorted(y, xy[:, 1])
+        return row * self.counts[1] + column
+
+    def origin(self, field: PlanField) -> Floats:
+        """(x, y) mm, of the first pixel of a field's window."""
+        rows, columns = field.window
+        return np.array(self.grid.origin) + self.grid.pitch * np.array([columns.start, rows.start])
+
+    def near(self, field: PlanField, xy: Floats) -> Bools:
+        """(K,) whether places (K, 2) mm are in the core of a field or within `_NEAR_FWHM` of it."""
+        pixels, beyond = self.grid.to_pixels(xy), self.rim - _NEAR_FWHM * self.fwhm / self.grid.pitch
+        rows, columns = field.window
+        low, high = np.array([[one.start + beyond, one.stop - 1 - beyond] for one in (columns, rows)]).T
+        return np.asarray(((pixels > low) & (pixels < high)).all(axis=1))
+
+    @property
+    def given_grid(self) -> Grid:
+        """The coarse grid of the whole design's light."""
+        shape = tuple(ceil(2 * n / self.every) + 1 for n in self.grid.shape)
+        return Grid(self.grid.origin, self.grid.pitch * self.every / 2, (shape[0], shape[1]))
+
+    def given_window(self, field: PlanField) -> tuple[slice, slice]:
+        """(rows, columns) slices of the coarse grid around a field."""
+        starts = (2 * one.start // self.every - _AROUND for one in field.window)
+        rows, columns = (slice(a, a + n) for a, n in zip(starts, self.given_shape, strict=True))
+        return rows, columns
+
+    @property
+    def given_shape(self) -> tuple[int, int]:
+        """(rows, columns) of the coarse grid around a field."""
+        rows, columns = (2 * n // self.every + 2 * _AROUND + 1 for n in self.shape)
+        return rows, columns
+
+    def view(self, field: PlanField, scene: Scene, given: Sequence[Floats]) -> FieldView:
+        """What a field sees of a scene on this grid, and of the given light."""
+        zero, window = self.origin(field), Grid((0.0, 0.0), self.grid.pitch, self.shape)
+        design = _clipped(scene.design, window, zero)
+        samples, near = scene.samples, self.near(field, scene.samples.xy)
+        outline = Outline(design, scene.fwhm)
+        outline.__dict__["samples"] = Samples(
+            samples.xy[near] - zero, samples.normal[near], samples.corner[near]
+        )
+        part = Scene(design, window, scene.spot, scene.resin, outline)
+        part.__dict__["target"] = Target(window, _window(scene.target.coverage, field.window))
+        around = self.given_window(field)
+        return FieldView(part, tuple(_window(one, around) for one in given), self.every)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FieldView:
+    """A field's window of a scene, whose first pixel is at zero, and the light around it.
+
+    given: on the coarse grid, of each spot.  every: as in `Partition`.
+    """
+
+    scene: Scene
+    given: tuple[Floats, ...]
+    every: int
+
+    @property
+    def grid(self) -> Grid:
+        """The field's pixels, with its rim."""
+        return self.scene.grid
+
+    @property
+    def given_grid(self) -> Grid:
+        """The coarse grid around the field."""
+        pitch = self.grid.pitch * self.every / 2
+        rows, columns = self.given[0].shape
+        return Grid((-_AROUND * pitch, -_AROUND * pitch), pitch, (rows, columns))
+
+    def light(self, xy: Floats, line_energy: Floats, spot: Spot) -> Floats:
+        """What a polyline (N+1, 2) mm with line energies (N,) adds to given light of a spot."""
+        return given_model(self.given_grid, spot).line_dose(xy, line_energy)
+
+    def read(self, given: Floats) -> Floats:
+        """Light on the coarse grid around the field, at the field's pixels."""
+        rows, columns = (
+            _reading(2 / self.every, fine, coarse)
+            for fine, coarse in zip(self.grid.shape, given.shape, strict=True)
+        )
+        return np.asarray(rows @ (columns @ given.T).T, dtype=given.dtype)
+
+
+def worked_on(function: Callable[[Job], Result], jobs: Iterable[Job], fields: int) -> Iterator[Result]:
+    """The results of function(job) in the order of the jobs; by workers if there are many fields."""
+    return map(function, jobs) if is_alone(fields) else each(function, jobs)
+
+
+def is_alone(fields: int) -> bool:
+    """Whether this process works on so many fields by itself."""
+    return fields < _FEWEST_FIELDS or not worker_count()
+
+
+def _clipped(design: Design, window: Grid, zero: Floats) -> Design:
+    """The part of a design in a window at zero (2,) mm. All of it if nothing of it is there."""
+    x0, x1, y0, y1 = window.extent
+    part = areas(valid(clipped(design.area, x0 + zero[0], y0 + zero[1], x1 + zero[0], y1 + zero[1])))
+    area = design.area if part.is_empty else part
+    return replace(design, area=affinity.translate(area, -zero[0], -zero[1]), page=None)
+
+
+@lru_cache(maxsize=4)
+def _reading(step: float, fine: int, coarse: int) -> Any:
+    """The matrix that reads `coarse` pixels `fine` times, from pixel `_AROUND` on, every `step` pixels."""
+    return reading(_AROUND + step * np.arange(fine), coarse).astype(np.float32)
+
+
+@lru_cache(maxsize=4)
+def given_model(grid: Grid, spot: Spot) -> DoseModel:
+    """The model of given light on a coarse grid."""
+    return DoseModel(grid, spot, tolerance=_TOLERANCE)
+
+
+def _window(picture: Floats, window: tuple[slice, slice]) -> Floats:
+    """A copy of a part of a picture (rows, columns), 0 where it reaches beyond."""
+    found = np.zeros([one.stop - one.start for one in window], picture.dtype)
+    inside, there = _overlap(picture.shape, window)
+    found[there] = picture[inside]
+    return found
+
+
+def add_light(picture: Floats, window: tuple[slice, slice], change: Floats) -> None:
+    """Add to a part of given light, in place; what reaches beyond is left out."""
+    inside, there = _overlap(picture.shape, window)
+    picture[inside] += change[there]
+
+
+def _overlap(
+    shape: tuple[int, ...], window: tuple[slice, slice]
+) -> tuple[tuple[slice, slice], tuple[slice, slice]]:
+    """The part of a picture that is in a window, and that part in the window."""
+    inside = [slice(max(one.start, 0), min(one.stop, n)) for one, n in zip(window, shape, strict=True)]
+    there = [slice(a.start - b.start, a.stop - b.start) for a, b in zip(inside, window, strict=True)]
+    return (inside[0], inside[1]), (there[0], there[1])
