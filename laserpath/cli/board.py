@@ -126,7 +126,7 @@ _FILES: Options = {
     "Output": {
         "--frame": {
             "is_flag": True,
-            "help": "Also write BOARD.frame.gcode: a low-power pass around the board. It exposes resin, too",
+            "help": "Also write BOARD.frame.gcode: a faint or dark pass around the board's box",
         },
         "--project": {
             "metavar": "FILE",

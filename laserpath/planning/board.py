@@ -42,7 +42,7 @@ class BoardPlans:
         """Write the files of each plan, and NAME.board.html, which shows all over each other; all or none.
 
         A plan's files are NAME-top-copper.gcode, .toolpath.svg and .report.html.
-        frame: also NAME.frame.gcode, a low-power pass around the box of the board.  Returns the paths.
+        frame: also NAME.frame.gcode, a faint or dark pass around the box of the board.  Returns the paths.
         """
         folder, plans = Path(folder), list(self.plans.values())
         texts: dict[Path, str] = {}
