@@ -206,10 +206,10 @@ def test_a_frame_and_letters_are_no_outline(tmp_path: Path) -> None:
     drawn = gerber(box(0, 0, 100, 80), box(20, 30, 30, 36), box(50, 5, 51, 6))
     board = load(tmp_path, b_Edge_Cuts=drawn)
     assert board.box == (20, 30, 30, 36)
-    assert board.notes[0] == "b-Edge_Cuts.gbr: a frame around the board is left out"
+    assert board.notes == ("b-Edge_Cuts.gbr: 2 closed lines around or beside the board left out",)
     board = load(tmp_path, b_Edge_Cuts=gerber(box(20, 30, 30, 36), box(50, 5, 51, 6)))
     assert board.box == (20, 30, 30, 36)
-    assert board.notes == ("b-Edge_Cuts.gbr: 1 closed line with nothing in it left out",)
+    assert board.notes == ("b-Edge_Cuts.gbr: 1 closed line around or beside the board left out",)
 
 
 def test_two_outlines_in_one_file_are_two_boards(tmp_path: Path) -> None:
@@ -217,6 +217,15 @@ def test_two_outlines_in_one_file_are_two_boards(tmp_path: Path) -> None:
     board = load(tmp_path, b_F_Cu=copper, b_Edge_Cuts=gerber(box(20, 30, 30, 36), box(40, 30, 50, 36)))
     assert board.box == (20, 30, 50, 36)
     assert len(board.outline.geoms) == 2
+
+
+def test_boards_in_a_panel_are_not_cut_out(tmp_path: Path) -> None:
+    copper = gerber(pads(), line("D10", (41, 33), (45, 33)))
+    panel = gerber(box(10, 20, 60, 50), box(20, 30, 30, 36), box(40, 30, 50, 36), box(52, 30, 55, 36))
+    board = load(tmp_path, b_F_Cu=copper, b_Edge_Cuts=panel)
+    assert board.box == (10, 20, 60, 50)
+    assert abs(board.outline.area - (50 * 30 - 3 * 6)) < 1e-9
+    assert board.notes == ("b-Edge_Cuts.gbr: 2 closed lines with copper in it not cut out",)
 
 
 # Drills

@@ -50,6 +50,8 @@ Page = tuple[float, float, float, float]
 _GAPS = (0.02, 0.1, 0.3, 1.0)
 """mm: gaps in an outline that are closed, the smallest that gives one. CAD programs leave gaps; larger values
 join what is apart."""
+_ALL = 0.95
+"""Share of the copper that counts as all of it: some programs draw text beside the board."""
 _BESIDE = 1.0
 """mm that a hole may lie beside the board: half-holes of castellated edges do."""
 _SMALLEST, _WIDEST = 1e-3, 1000.0
@@ -429,17 +431,33 @@ class _Loading:
         return [one.area for one in self.read.values()] or [one.area for one in self.copper()]
 
     def settled(self, area: BaseGeometry, name: str) -> shapely.MultiPolygon:
-        """The outline without a frame around it, and without what holds no copper, such as letters."""
+        """The board among closed lines: the smallest with the copper in it, or all that hold some.
+
+        Others in it are cut out, unless copper lies there: they are the boards of a panel, or a drawing.
+        """
         parts = [one for one in shapely.get_parts(valid(area)) if one.area > 0]
-        if len(parts) > 1 or any(one.interiors for one in parts):
-            drawn = self.drawn()
-            parts = _without_frame(parts, drawn, name, self.notes)
-            held = [one for one in parts if any(one.intersects(each) for each in drawn)]
-            if held and len(held) < len(parts):
-                n = len(parts) - len(held)
-                self.notes.append(f"{name}: {n} closed line{'s' * (n > 1)} with nothing in it left out")
-                parts = held
-        return shapely.MultiPolygon(parts)
+        lines = [shapely.Polygon(ring) for one in parts for ring in (one.exterior, *one.interiors)]
+        if len(lines) == 1:
+            return shapely.MultiPolygon(parts)
+        copper = [one.area for one in self.copper()] or self.drawn()
+        around = [one for one in lines if _share(copper, one) >= _ALL]
+        if around:
+            boards = [min(around, key=lambda one: one.area)]
+        else:
+            outer = [shapely.Polygon(part.exterior) for part in parts]
+            boards = [one for one in outer if any(one.intersects(each) for each in copper)]
+        boards = boards or parts
+        inner = [one for one in lines if any(_is_in(one, board) for board in boards)]
+        if left := len(lines) - len(inner) - len(boards):
+            self.notes.append(
+                f"{name}: {left} closed line{'s' * (left > 1)} around or beside the board left out"
+            )
+        cut = [one for one in inner if not _is_covered(one, copper)]
+        if across := len(inner) - len(cut):
+            self.notes.append(
+                f"{name}: {across} closed line{'s' * (across > 1)} with copper in it not cut out"
+            )
+        return _polygons(minus(union(boards), union(cut)))
 
     # Drills
 
@@ -538,19 +556,16 @@ def _share(drawn: Sequence[BaseGeometry], area: BaseGeometry) -> float:
     return float(weights @ shapely.contains_xy(area, inner) / weights.sum()) if len(parts) else 1.0
 
 
-def _without_frame(
-    parts: list[shapely.Polygon], drawn: Sequence[BaseGeometry], name: str, notes: list[str]
-) -> list[shapely.Polygon]:
-    """The parts; if what is drawn lies in their holes, the outermost line is the frame of a drawing."""
-    if _share(drawn, shapely.multipolygons(parts)) >= 0.5:
-        return parts
-    inner = [shapely.Polygon(ring) for one in parts for ring in one.interiors]
-    inside = union(inner)
-    if _share(drawn, inside) < 0.5:
-        return parts
-    notes.append(f"{name}: a frame around the board is left out")
-    rest = [one for one in parts if any(each.contains(one) for each in inner)]
-    return [one for one in shapely.get_parts(minus(inside, shapely.MultiPolygon(rest))) if one.area > 0]
+def _is_in(one: shapely.Polygon, board: shapely.Polygon) -> bool:
+    """Whether a closed line lies in another one."""
+    return bool(one.area < board.area and board.contains(one.representative_point()))
+
+
+def _is_covered(line: shapely.Polygon, copper: Sequence[BaseGeometry]) -> bool:
+    """Whether copper lies in a closed line, so that it is not cut out."""
+    if _share(copper, line) > 1 - _ALL:
+        return True
+    return any(within(one, line).area > line.area / 2 for one in copper)
 
 
 def _listed(names: Sequence[str], most: int = 8) -> str:
