@@ -268,8 +268,9 @@ def plan_grey(job: Job, listen: Callable[[Progress], None], meter: Meter) -> Mad
 
     refused = [name for name in _ARRANGING if job.values.get(name)]
     if refused:
+        option = refused[0].replace("_", "-")
         raise InputError(
-            f"--{refused[0]} is for drawings; turn and size a grey image before, or give its --pixel 10um"
+            f"--{option} is for drawings; turn and size a grey image before, or give its --pixel 10um"
         )
     taken = ("initial", "strokes") if job.values.get("initial") == "strokes" else ()
     idle = [name for name in _DRAWINGS_ONLY if job.given.get(name) is not None and name not in taken]

@@ -204,6 +204,10 @@ def sheet() -> list[bytes]:
     return files("sheet/*", root=OWN)
 
 
+def marks() -> list[bytes]:
+    return files("marks/*", root=OWN)
+
+
 def beam_table() -> list[bytes]:
     radii = np.arange(0, 200, 12.5)
     rows = "".join(f"{r:g},{np.exp(-((r / 60) ** 2)):.5g}\n" for r in radii)

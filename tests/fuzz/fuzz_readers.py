@@ -27,6 +27,7 @@ from laserpath.config import profiles, request
 from laserpath.config import project as projects
 from laserpath.config.profiles import beams
 from laserpath.design import Arrangement, Reading, image, load
+from laserpath.design.alignment import fit_marks, marks_of
 from laserpath.design.board import excellon, load_board
 from laserpath.design.reading import Black
 from laserpath.machine import convert
@@ -209,6 +210,14 @@ def _sheet(path: Path, variant: int) -> Sentences:
     return (*fit.notes, *fit.warnings, *(line for text in texts.values() for line in text.splitlines()[:1]))
 
 
+def _marks(path: Path, _: int) -> Sentences:
+    """A table of marks, and what they give."""
+    found = fit_marks(marks_of([str(path)]), corners=[(0, 0), (30, 20)])
+    if not np.isfinite(found.matrix).all():
+        raise AssertionError(f"the matrix is {found.matrix}")
+    return (found.in_words(), found.suspect)
+
+
 def _beam(path: Path, variant: int) -> Sentences:
     way = ({}, {"smooth": 0.0}, {"smooth": 0.02})[variant]
     pixel = None if path.suffix == ".csv" else 0.002
@@ -267,6 +276,7 @@ READERS = {
     "spot": Reader(".toml", examples.spot, _spot),
     "project": Reader(".toml", examples.project, _project),
     "sheet": Reader(".csv", examples.sheet, _sheet, 2),
+    "marks": Reader(".csv", examples.marks, _marks),
     "beam-table": Reader(".csv", examples.beam_table, _beam, 3),
     "beam-photo": Reader(".png", examples.beam_photo, _beam, 3),
     "linework": Reader(".bin", examples.lines, _linework, 3),
