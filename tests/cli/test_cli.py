@@ -297,8 +297,9 @@ def test_frame_writes_a_framing_pass_and_warns(
 ) -> None:
     assert run("plan", "square.svg", "--frame") == 0
     assert beside(design) == ["square.frame.gcode", *NAMES]
-    assert "framing pass also exposes resin" in capsys.readouterr().err
+    assert "the framing pass is dark" in capsys.readouterr().err
     framed = gcode.parse(Path("square.frame.gcode").read_text(), gcode.dialect("grbl"), 1000)
+    assert not framed.on.any()
     assert (framed.xy.min(), framed.xy.max()) == (1.0, 2.0)
 
 
