@@ -83,6 +83,13 @@ def test_slots_and_routes_have_the_area_that_is_milled() -> None:
     assert differing_area(same.area(), arc.area()) < 1e-3
 
 
+@pytest.mark.parametrize("drill", ["G05\nX7.0Y1.0", "G05X7.0Y1.0", "T1\nX7.0Y1.0"])
+def test_holes_after_a_route(drill: str) -> None:
+    route = "G00X0.0Y0.0\nM15\nG01X5.0Y0.0\nM16\n"
+    drills = drilled(f"M48\nMETRIC\nT1C1.0\n%\nT1\n{route}{drill}\nM30\n")
+    assert centres(drills) == [(2.5, 0), (7, 1)]
+
+
 def test_repeated_holes() -> None:
     drills = drilled("M48\nMETRIC\nT1C1.0\n%\nT1\nX1.0Y1.0\nR3X2.0\nM30\n")
     assert centres(drills) == [(1, 1), (3, 1), (5, 1), (7, 1)]
@@ -121,6 +128,8 @@ def test_files_of_one_board_have_one_format() -> None:
         ("M48\nT1C2000\n%\nT1\nX1Y1\nM30\n", "b.drl: line 5: tool T1 is 50800 mm wide, above 1000 mm"),
         ("M48\nMETRIC\nT1C0.8\n%\nX1.0Y1.0\nM30\n", "b.drl: line 5: a hole comes before a tool is chosen"),
         ("M48\nMETRIC\nT1C0.8\n%\nT1\nM02X1.0Y1.0\nM30\n", "b.drl: line 6: 'M02X1.0Y1.0' repeats"),
+        ("M48\nMETRIC\nT1C0.8\n%\nT1\nG32X1.0Y1.0A2.0\nM30\n", "'G32X1.0Y1.0A2.0' is a cycle of the machine"),
+        ("M48\nMETRIC\nT1C0.8\n%\nT1\nM97,ABC\nX1.0Y1.0\nM30\n", "'M97,ABC' repeats, moves or draws"),
         ("M48\nMETRIC\nT1C0.8\n%\nT1\nG91\nX1.0Y1.0\nM30\n", "b.drl: line 7: coordinates are incremental"),
     ],
 )

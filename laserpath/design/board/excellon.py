@@ -285,10 +285,13 @@ def _command(line: str, header: _Header, body: _Body, number: int) -> None:
         body.ended = word == "M30" or bool(body.paths)
     elif re.match(r"G93X\+?0*\.?0*Y\+?0*\.?0*$", word):
         pass
-    elif word.startswith(("M01", "M02X", "M02Y", "M25", "G93", "M70", "M80", "M90")):
-        raise InputError(f"{word[:20]!r} repeats, moves or mirrors a pattern of holes, which is not read")
+    elif word.startswith(("M01", "M02X", "M02Y", "M25", "G93", "M70", "M80", "M90", "M97", "M98")):
+        raise InputError(f"{word[:20]!r} repeats, moves or draws a pattern of holes, which is not read")
     elif re.match(r"(?:G\d+)?\s*[XYR]", word):
         _move(word.replace(" ", ""), body, number)
+    elif word in ("G05", "G5"):
+        body.finish(number)
+        body.routing = False
     elif word in ("G00", "G01", "G02", "G03", "G0", "G1", "G2", "G3"):
         body.routing = True
 
@@ -330,8 +333,11 @@ def _move(word: str, body: _Body, number: int) -> None:
     before, slot, after = word.partition("G85")
     mode = re.match(r"G0*(\d+)", before)
     code = int(mode[1]) if mode else None
+    if code == 5:
+        body.finish(number)
+        body.routing, code = False, None
     if code is not None and code > 3:
-        return  # settings of the machine
+        raise InputError(f"{word[:40]!r} is a cycle of the machine, which is not read: write its holes")
     words = {letter: text for letter, text in _XY.findall(before) if text.strip("+-.")}
     repeats = int(words.pop("R")) if "R" in words and words["R"].isdecimal() else 0
     body.decimal &= all("." in text or not text.strip("+-0") for text in words.values())
