@@ -113,6 +113,10 @@ _BOARD: Options = {
             "help": "Columns x rows of copies  [1x1]",
         },
         "--gap": {"type": _length("gap"), "metavar": "LENGTH", "help": "Distance between copies  [2mm]"},
+        "--rotate": {
+            **DESIGN["Design"]["--rotate"],
+            "help": "Rotation of the board, counter-clockwise, seen from its front  [0]",
+        },
         "--offset": DESIGN["Design"]["--offset"],
         "--align": {
             **DESIGN["Design"]["--align"],
@@ -137,12 +141,12 @@ _FILES: Options = {
 _NOT_OF_A_BOARD = [
     option.name
     for option in known.setting("Arrangement", "Reading")
-    if option.name not in ("layer", "align", "align_fit")
+    if option.name not in ("layer", "rotate", "align", "align_fit")
 ]
 
 
 @click.command(cls=GroupedCommand, epilog=_EPILOG)
-@click.argument("files", metavar="FILES", type=click.Path(), nargs=-1, required=True)
+@click.argument("files", metavar="FILES…", type=click.Path(), nargs=-1, required=True)
 @options(OUTPUT, _FILES, _BOARD, PROCESS, PLAN, LIMITS)
 @click.pass_context
 def board(context: click.Context, /, files: tuple[str, ...], **given: Any) -> None:
@@ -199,8 +203,9 @@ def _exposure(given: Mapping[str, Any], values: Mapping[str, Any]) -> BoardExpos
     names = ("rim", "isolation", "drill_clear", "drill_marks", "gap")
     chosen = {name: given[name] for name in names if given[name] is not None}
     columns, rows = given["panel"] or (1, 1)
-    marks = request.arrangement_of({name: values[name] for name in ("align", "align_fit") if name in values})
-    chosen |= {"align": marks.align, "align_fit": marks.align_fit}
+    placing = ("rotate", "align", "align_fit")
+    arrangement = request.arrangement_of({name: values[name] for name in placing if name in values})
+    chosen |= {name: getattr(arrangement, name) for name in placing}
     return BoardExposure(mirror=given["flip"], columns=columns, rows=rows, **chosen)
 
 

@@ -110,14 +110,14 @@ def test_a_table_of_all_layers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
             "2 files are the outline: a-Edge_Cuts.gbr, b-Edge_Cuts.gbr; --layer outline=FILE chooses one",
         ),
         ("inches", "2 of 2 holes of b.drl lie off the board"),
-        ("b --project turned.toml", "rotate says nothing about a board; take it out of the project file"),
+        ("b --project turned.toml", "mirror says nothing about a board; take it out of the project file"),
     ],
 )
 def test_bad_input_is_one_sentence_and_nothing_is_written(
     arguments: str, sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("text.txt").write_text("nothing")
-    Path("turned.toml").write_text("rotate = 90\n")
+    Path("turned.toml").write_text('mirror = "x"\n')
     with zipfile.ZipFile("outside.zip", "w") as archive:
         archive.writestr("../b-F_Cu.gbr", SMALL["s-F_Cu.gbr"])
     with zipfile.ZipFile("bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:

@@ -163,6 +163,21 @@ def test_one_side_is_aligned_by_marks_in_the_coordinates_of_the_files(
     )
 
 
+def test_a_turned_board_is_turned_over_as_it_lies(tmp_path: Path) -> None:
+    """By 90 degrees: what was up is left, and on the back right."""
+    board = load(tmp_path)
+    front, back = board.designs(BoardExposure(rotate=90))
+    assert front.page == back.page == pytest.approx((0, 0, 6, 10))
+    drawn = {layer.kind: of_board(layer.area) for layer in board.layers}
+    left = affinity.translate(affinity.rotate(drawn["top-copper"], 90, origin=(0, 0)), 6, 0)
+    assert differing_area(front.area, left) < 1e-6
+    left = affinity.translate(affinity.rotate(drawn["bottom-copper"], 90, origin=(0, 0)), 6, 0)
+    assert differing_area(affinity.affine_transform(back.area, (-1, 0, 0, 1, 6, 0)), left) < 1e-6
+    marks = tuple(Fiducial(at, (36 - at[1] + 5, at[0] - 20 + 7)) for at in HOLES)
+    (aligned,) = load(tmp_path, "top-copper").designs(BoardExposure(rotate=90, align=marks))
+    assert differing_area(aligned.area, affinity.translate(front.area, 5, 7)) < 1e-6
+
+
 def test_two_sides_are_not_aligned_at_once(tmp_path: Path) -> None:
     marks = (Fiducial((20, 30), (1, 1)),)
     with pytest.raises(InputError, match="the back is aligned by marks of its own"):

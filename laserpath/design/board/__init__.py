@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import shapely
@@ -69,8 +70,8 @@ class BoardExposure:
     the copper, which is all that is removed; None: all that is not copper is.  drill_clear: mm around
     each hole that stay free of copper, 0 for the hole alone; None: copper as drawn.  drill_marks:
     diameter in mm of a mark in the middle of each hole.  columns, rows, gap: copies, and the mm between
-    them.  align, align_fit: marks found on the part, as in `Arrangement`, drawn in the coordinates of
-    the board's files; for the layers of one side.
+    them.  rotate: degrees, counter-clockwise, seen from the front.  align, align_fit: marks found on the
+    part, as in `Arrangement`, drawn in the coordinates of the board's files; for the layers of one side.
     """
 
     mirror: str = "x"
@@ -81,13 +82,14 @@ class BoardExposure:
     columns: int = 1
     rows: int = 1
     gap: float = 2.0
+    rotate: float = 0.0
     align: tuple[Fiducial, ...] = ()
     align_fit: str = "auto"
 
     def __post_init__(self) -> None:
         if self.mirror not in ("x", "y"):
             raise InputError(f"mirror {self.mirror!r} is unknown; known: x, y")
-        Arrangement(align=self.align, align_fit=self.align_fit)  # which checks them
+        Arrangement(rotate=self.rotate, align=self.align, align_fit=self.align_fit)  # which checks them
         for name in ("isolation", "drill_marks", "rim", "drill_clear", "gap"):
             value = getattr(self, name)
             least = _SMALLEST if name in ("isolation", "drill_marks") else 0.0
@@ -160,7 +162,8 @@ class CircuitBoard:
             raise InputError(
                 "the back is aligned by marks of its own: choose the layers of one side with --layers"
             )
-        return tuple(_design(self, layer, number, how, tone) for number, layer in enumerate(self.layers, 1))
+        board = self._turned(how.rotate)
+        return tuple(_design(board, layer, number, how, tone) for number, layer in enumerate(board.layers, 1))
 
     def under(self, how: BoardExposure | None = None, tone: str = "negative") -> tuple[Design, Design | None]:
         """The outline and the holes, in the coordinates of the designs; None: no holes.
@@ -169,10 +172,29 @@ class CircuitBoard:
         """
         how = how or BoardExposure()
         side = "bottom" if how.align and self.layers[0].side == "bottom" else "top"
-        outline = _laid_out(self, self.outline, side, how, tone)
-        if not self.holes:
+        board = self._turned(how.rotate)
+        outline = _laid_out(board, board.outline, side, how, tone)
+        if not board.holes:
             return outline, None
-        return outline, _laid_out(self, union([hole.area() for hole in self.holes]), side, how, tone)
+        return outline, _laid_out(board, union([hole.area() for hole in board.holes]), side, how, tone)
+
+    def _turned(self, angle: float) -> CircuitBoard:
+        """The board turned about the origin. angle: degrees."""
+        if angle == 0:
+            return self
+
+        def turned(geometry: BaseGeometry) -> Any:
+            return affinity.rotate(geometry, angle, origin=(0, 0))
+
+        return replace(
+            self,
+            outline=turned(self.outline),
+            layers=tuple(replace(layer, area=turned(layer.area)) for layer in self.layers),
+            holes=tuple(
+                replace(hole, points=tuple(turned(shapely.Point(point)).coords[0] for point in hole.points))
+                for hole in self.holes
+            ),
+        )
 
 
 # What is exposed
@@ -228,7 +250,9 @@ def _laid_out(board: CircuitBoard, area: BaseGeometry, side: str, how: BoardExpo
     marks = [
         replace(
             mark,
-            design=affinity.affine_transform(shapely.Point(mark.design), matrix).coords[0],
+            design=affinity.affine_transform(
+                affinity.rotate(shapely.Point(mark.design), how.rotate, origin=(0, 0)), matrix
+            ).coords[0],
             name=str(mark),
         )
         for mark in how.align
