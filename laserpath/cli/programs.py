@@ -120,10 +120,12 @@ def frame(file: Path, lit: bool, **given: Any) -> None:
     done = framing.framing_pass((x0, y0, x1, y1), process, lit=lit)
     sentence = done.sentence(process.machine)
     box = f"x {figure(x0, 5)} to {figure(x1, 5)}, y {figure(y0, 5)} to {figure(y1, 5)} mm"
+    text = framing.program(done, process, file.name)
     if done.dose > framing.SAFE:
         given_program.talk.warn(sentence)
-    text = framing.program(done, process, file.name)
-    given_program.write(text, f"{file.name} exposes {box}: {sentence}")
+        given_program.write(text, f"{file.name} exposes {box}")
+    else:
+        given_program.write(text, f"{file.name} exposes {box}: {sentence}")
 
 
 _RESUME_EPILOG = """\b

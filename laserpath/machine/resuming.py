@@ -34,13 +34,15 @@ _SNAP_FWHM = 0.25
 """Shortest piece of a move that is cut off at the overlap's begin."""
 _LEAD = 2.0
 """Length of the lead, in v²/(2a)."""
-_OVERLAPS = (1.0, 1.5, 2.2, 3.3, 5.0)
-"""Lengths of the overlap that are tried before the whole move, in FWHM."""
+_LONGEST = 5.0
+"""Length of an overlap, in FWHM, that is preferred to a dose that differs."""
+_TRIED = 6
+"""Ends of executed pieces that are tried; each is a program to be written and executed."""
 _SAME = 0.03
 """Light by which a rest may differ from the whole, in that of a FWHM: 0.06 was 4 % of the dose. A smaller
 value makes overlaps longer."""
 _LONG = 0.2
-"""The same, up to which no more than the longest of `_OVERLAPS` is exposed twice."""
+"""The same, up to which no more than `_LONGEST` is exposed twice."""
 _LISTED = 4
 _ARC = 0.002
 """mm, of chords from their arc, for distances."""
@@ -67,7 +69,7 @@ class Resumption:
     """The rest of a program. cut: u of the whole at which that had ended.
 
     begin: u from which there is light again.  start: u at which the head starts, dark.  twice: mm of lines
-    between `begin` and `cut`, which are exposed twice.  ends: (2, 2) mm, of that piece.  time: s, of the cut.
+    between `begin` and `cut`, which are exposed twice.  ends: (2, 2) mm, and times: s, of that piece.
     line: of the whole's text, in which the light begins.  left: share of the whole's light still to come.
     off: the most by which its light differs from the whole's, in that of a FWHM.
     program: of the rest, verified.
@@ -78,7 +80,7 @@ class Resumption:
     start: float
     twice: float
     ends: Floats
-    time: float
+    times: tuple[float, float]
     line: int
     left: float
     off: float = 0.0
@@ -109,13 +111,13 @@ def resume(
         raise InputError("nothing is left to expose after that: the last light is before it")
     title = f"laserpath resume: the rest of {name or 'a program'}"
     best: Resumption | None = None
-    for begin in _begins(moves, cut, fwhm):
+    for begin in _begins(moves, whole, cut, fwhm):
         overlap, row = moves.span(begin, cut), min(int(begin), len(moves) - 1)
         made = Resumption(
             cut, begin, _start(moves, begin, machine, fwhm), float(overlap.length[overlap.on].sum()),
-            overlap.xy[[0, -1]], whole.time_at(cut), int(program.line[row]), left,
+            overlap.xy[[0, -1]], (whole.time_at(begin), whole.time_at(cut)), int(program.line[row]), left,
         )  # fmt: skip
-        if best and best.off <= _LONG and made.twice > _OVERLAPS[-1] * fwhm:
+        if best and best.off <= _LONG and made.twice > _LONGEST * fwhm:
             break  # to expose a long move twice is worse than to expose its end a little differently
         header = (title, *EYE_SAFETY, *made.sentences(fwhm), *head)
         made = replace(made, program=MachineProgram.of_moves(_rest(moves, made), process, header))
@@ -138,7 +140,7 @@ def _sentences(made: Resumption, fwhm: float) -> tuple[str, ...]:
     begin, end = (written(xy, fwhm) for xy in made.ends)
     twice = f"{figure(1000 * made.twice, 3)} um of lines are exposed twice, from {begin} to {end} mm"
     return (
-        f"The program ended {figure(made.time, 4)} s after its start, at {end} mm; "
+        f"The program ended {figure(made.times[1], 4)} s after its start, at {end} mm; "
         f"{figure(100 * made.left, 3)} % of its light is still to come.",
         f"It goes on in line {made.line}; {twice if made.twice else 'nothing is exposed twice'}.",
         "The work zero must be the one that the program had.",
@@ -190,8 +192,8 @@ class _Timeline:
         rest = (way[-1] - way)[::-1], (light[-1] - light)[::-1]
         left = float(np.interp(made.begin, self.u, self.way[-1] - self.way))
         at = np.concatenate([rest[0], self._left()[0], [left]])
-        at = at[at <= left]
-        off = np.abs(np.interp(at, *rest) - np.interp(at, *self._left())).max()
+        # Farther from the end than the begin, where the rest is to be dark, none is to be left.
+        off = np.abs(np.interp(at, *rest) - np.interp(np.minimum(at, left), *self._left())).max()
         twice = float(np.diff(np.interp([left - made.twice, left], *self._left()))[0])
         return float(off / twice * made.twice / optics.fwhm(process.spot)) if twice > 0 else 0.0
 
@@ -289,20 +291,20 @@ def _runs(near: Indices, before: Floats, share: Floats, length: Floats, fwhm: fl
 # Where it goes on
 
 
-def _begins(moves: gcode.Moves, cut: float, fwhm: float) -> Iterator[float]:
-    """Places at which the overlap may begin, a FWHM of lit lines or more before the cut, the nearest first.
+def _begins(moves: gcode.Moves, whole: _Timeline, cut: float, fwhm: float) -> Iterator[float]:
+    """Places at which the overlap may begin, a FWHM of lit lines or more before the cut.
 
     A move that is cut may be lit in another way: Marlin's power on a ramp is that of a whole block, GRBL's
-    that of a segment. So other places follow, and at last the begin of the move, where nothing is cut.
+    that of a segment of some ms. So places follow at which pieces of the whole end as executed, and at last
+    the begin of the move, where nothing is cut.
     """
     lit = moves.on & ~moves.still
-    nearest = _back(moves, cut, fwhm, lit)
+    nearest, farthest = (_back(moves, cut, ways * fwhm, lit) for ways in (1.0, _LONGEST))
     row = int(nearest)
-    for ways in _OVERLAPS:
-        begin = _back(moves, cut, ways * fwhm, lit)
-        if begin <= row or (begin - row) * float(moves.length[row]) < _SNAP_FWHM * fwhm:
-            break
-        yield begin
+    ends = whole.u[(whole.u < nearest) & (whole.u >= max(farthest, row))]
+    for begin in (nearest, *np.unique(ends)[::-1][:_TRIED].tolist()):
+        if begin > row and (begin - row) * float(moves.length[row]) >= _SNAP_FWHM * fwhm:
+            yield begin
     yield float(row)
 
 

@@ -50,7 +50,7 @@ def _marks(design: Design) -> Iterator[str]:
     """What an alignment has fitted, and how far off each mark is."""
     if design.alignment:
         yield "Alignment: " + "; ".join(" ".join(row) for row in design.alignment.figures())
-        yield from (f"{mark}: {text}".capitalize() for mark, text in design.alignment.of_marks())
+        yield from (f"{mark[:1].upper()}{mark[1:]}: {text}" for mark, text in design.alignment.of_marks())
 
 
 def _project(text: str, dialect: gcode.Dialect) -> Iterator[str]:

@@ -29,7 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("bar.svg").write_text(BAR)
     found = DRAWN @ TURN.T + (30, 40) + NOISE
     rows = [
-        f"corner-{k},{x:g},{y:g},{u:.4f},{v:.4f}"
+        f"Corner-{k},{x:g},{y:g},{u:.4f},{v:.4f}"
         for k, ((x, y), (u, v)) in enumerate(zip(DRAWN, found, strict=True), start=1)
     ]
     head = "mark,design_x_mm,design_y_mm,machine_x_mm,machine_y_mm"
@@ -43,7 +43,7 @@ def test_a_plan_is_where_the_marks_are_and_says_how_well(capsys: pytest.CaptureF
     rotation = told["alignment"]["rotation_deg"]
     assert rotation["value"] == pytest.approx(20, abs=rotation["half_of_95_percent"])
     assert 0 < rotation["half_of_95_percent"] < 0.2
-    assert [mark["name"] for mark in told["alignment"]["marks"]] == [f"corner-{k}" for k in (1, 2, 3, 4)]
+    assert [mark["name"] for mark in told["alignment"]["marks"]] == [f"Corner-{k}" for k in (1, 2, 3, 4)]
     # The plan was measured against the turned bar: hardly an edge is off.
     assert told["executed"]["missing_edges"] == 0
     assert told["executed"]["epe_mean"] < 0.1
@@ -56,10 +56,10 @@ def test_a_plan_is_where_the_marks_are_and_says_how_well(capsys: pytest.CaptureF
 
     assert "Work zero: that of the marks." in text
     assert "Alignment: shift 30" in text
-    assert "Mark corner-2: 3, 0 mm found at 32.8191, 41.0251 mm, off by" in text.replace("\n; ", " ")
+    assert "Mark Corner-2: 3, 0 mm found at 32.8191, 41.0251 mm, off by" in text.replace("\n; ", " ")
     page = Path("bar.report.html").read_text().replace("<wbr>", "")
     assert "aligned to 4 marks" in page
-    assert "mark corner-3" in page
+    assert "mark Corner-3" in page
 
 
 def test_the_head_of_the_program_has_the_marks_for_another_plan() -> None:
@@ -70,7 +70,7 @@ def test_the_head_of_the_program_has_the_marks_for_another_plan() -> None:
     values = project.load("again.toml").values
     marks = request.arrangement_of(values).align
     assert [mark.design for mark in marks] == [tuple(place) for place in DRAWN]
-    assert [mark.name for mark in marks] == [f"corner-{k}" for k in (1, 2, 3, 4)]
+    assert [mark.name for mark in marks] == [f"Corner-{k}" for k in (1, 2, 3, 4)]
     assert request.settings_of(values, 0.1).origin == "own"
 
 
