@@ -12,11 +12,13 @@ from gcode.motion import peak_rate
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError, one_line
 from laserpath.base.quantities import place
+from laserpath.design.partition import Partition
 from laserpath.design.scene import Scene
 from laserpath.machine import convert
 from laserpath.machine.attenuation import FEW_LEVELS, filter_of, median_level, strength
 from laserpath.machine.program import MachineProgram
 from laserpath.measure import DEFOCUS, cure_figures, edge_errors
+from laserpath.measure.by_field import FieldsMeasured
 from laserpath.physics import optics
 from laserpath.physics.dose import accurate_model
 from laserpath.types import Design, Grid, Machine, Process, Settings, Spot, Toolpath
@@ -88,6 +90,10 @@ class Exposure:
     def of(self, *paths: Toolpath) -> Measurement:
         """The measured dose of all paths together, with the times and lengths of the program."""
         scene, grid, spot = self.scene, self.scene.grid, self.scene.spot
+        if not Partition.of(grid, scene.fwhm).single:
+            found = FieldsMeasured.of(paths, scene, (spot, optics.widened(spot, DEFOCUS)))
+            edges = found.edges(scene)
+            return Measurement(found.figures(scene), self.program.motion, grid, found.dose, edges)
         dose = _dose(paths, grid, spot)
         defocused = _dose(paths, grid, optics.widened(spot, DEFOCUS))
         edges = edge_errors(dose, scene)

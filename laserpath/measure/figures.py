@@ -15,6 +15,9 @@ t = ½ + (D − D_c)/(p g) the line's position, 0 to 1 across the square (Scardo
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, replace
+
 import numpy as np
 
 from gcode.compiled import cached
@@ -29,6 +32,8 @@ DEFOCUS = 1.15
 DOSE_BAND = (0.9, 1.1)
 """Relative doses between which a print should not change; the process-variation band is between them."""
 
+
+_WHOLE = (slice(None), slice(None))
 
 njit = cached(error_model="numpy")
 
@@ -58,19 +63,66 @@ def _cure(dose: Floats, critical: float, cured: Floats) -> None:
             cured[i, j] = part if t <= 0.5 else 1 - part
 
 
+@dataclass(frozen=True, slots=True)
+class CuredAreas:
+    """Sums over pixels of the parts of them that cure. band: at +10 % of dose and not at −10 %.
+
+    blurred: that change out of focus.  both, either: of print and drawing.  over, under: beyond the drawing,
+    and missing in it.  brightest: the largest dose, in critical doses.
+    """
+
+    band: float
+    blurred: float
+    both: float
+    either: float
+    over: float
+    under: float
+    brightest: float
+
+    @classmethod
+    def of(
+        cls,
+        dose: Floats,
+        defocused: Floats,
+        scene: Scene,
+        core: tuple[slice, slice] = (slice(None), slice(None)),
+    ) -> CuredAreas:
+        """dose, defocused: (rows, columns) mJ/mm² on the scene's grid.  core: the pixels that count."""
+        critical_dose, coverage = scene.critical_dose, scene.target.coverage[core]
+        cured = cured_fraction(dose, critical_dose)[core]
+        low, high = (cured_fraction(k * dose, critical_dose)[core] for k in DOSE_BAND)
+        blurred = cured_fraction(defocused, critical_dose)[core]
+        return cls(
+            band=float((high - low).sum()),
+            blurred=float(np.abs(blurred - cured).sum()),
+            both=float(np.minimum(cured, coverage).sum()),
+            either=float(np.maximum(cured, coverage).sum()),
+            over=float(np.maximum(cured - coverage, 0).sum()),
+            under=float(np.maximum(coverage - cured, 0).sum()),
+            brightest=float(dose[core].max() / critical_dose),
+        )
+
+    @classmethod
+    def added(cls, parts: Sequence[CuredAreas]) -> CuredAreas:
+        """Those of several parts of a grid together."""
+        sums = np.sum([astuple(part) for part in parts], axis=0).tolist()
+        return replace(cls(*sums), brightest=max(part.brightest for part in parts))
+
+
 def cure_figures(dose: Floats, defocused: Floats, edges: Edges, scene: Scene) -> PrintFigures:
     """The figures of a dose against its design.
 
     dose, defocused: (rows, columns) mJ/mm² on the scene's grid, the second with FWHM · 1.15.
     """
-    critical_dose, coverage = scene.critical_dose, scene.target.coverage
+    return print_figures(CuredAreas.of(dose, defocused, scene), dose, edges, scene)
+
+
+def print_figures(cured: CuredAreas, dose: Floats, edges: Edges, scene: Scene) -> PrintFigures:
+    """The figures of a dose (rows, columns), mJ/mm², whose areas and edges are known."""
     error = np.abs(edges.epe) / scene.fwhm
     worst = np.abs(judged(edges, dose, scene).epe) / scene.fwhm
     smooth = ~edges.corner
     area, band = scene.grid.pixel_area, scene.design.area.length * scene.fwhm
-    cured = cured_fraction(dose, critical_dose)
-    low, high = (cured_fraction(k * dose, critical_dose) for k in DOSE_BAND)
-    blurred = cured_fraction(defocused, critical_dose)
     return PrintFigures(
         epe_mean=float(error.mean()),
         epe_p95=float(np.percentile(error, 95)),
@@ -79,10 +131,10 @@ def cure_figures(dose: Floats, defocused: Floats, edges: Edges, scene: Scene) ->
         epe_max_smooth=float(worst[smooth].max(initial=0.0)),
         missing_edges=int(edges.missing.sum()),
         samples=len(error),
-        pv_band=float((high - low).sum() * area / band),
-        pv_defocus=float(np.abs(blurred - cured).sum() * area / band),
-        iou=float(np.minimum(cured, coverage).sum() / np.maximum(cured, coverage).sum()),
-        overcure=float(np.maximum(cured - coverage, 0).sum() * area),
-        undercure=float(np.maximum(coverage - cured, 0).sum() * area),
-        dose_max=float(dose.max() / critical_dose),
+        pv_band=cured.band * area / band,
+        pv_defocus=cured.blurred * area / band,
+        iou=cured.both / cured.either,
+        overcure=cured.over * area,
+        undercure=cured.under * area,
+        dose_max=cured.brightest,
     )

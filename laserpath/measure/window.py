@@ -14,8 +14,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from laserpath.base.errors import InputError
+from laserpath.design.partition import Partition
 from laserpath.design.scene import Scene
 from laserpath.measure import DEFOCUS, edges_at
+from laserpath.measure.by_field import FieldsMeasured
 from laserpath.physics import optics
 from laserpath.physics.dose import accurate_model
 from laserpath.types import Toolpath
@@ -41,20 +43,24 @@ def process_window(
     """
     _check("doses", doses)
     _check("widths", widths)
-    epe, missing = [], []
-    for width in widths:
-        dose = accurate_model(scene.grid, optics.widened(scene.spot, width)).dose(path)
-        at_doses = edges_at(dose, scene, doses)
-        epe.append([edges.epe / scene.fwhm for edges in at_doses])
-        missing.append([edges.missing.sum() for edges in at_doses])
-    error = np.array(epe)  # (F, D, M)
+    spots = [optics.widened(scene.spot, width) for width in widths]
+    if Partition.of(scene.grid, scene.fwhm).single:
+        found = [edges_at(accurate_model(scene.grid, spot).dose(path), scene, doses) for spot in spots]
+        epe, missing = (
+            np.array([[getattr(one, name) for one in edges] for edges in found])
+            for name in ("epe", "missing")
+        )
+    else:
+        by_fields = FieldsMeasured.of([path], scene, spots, doses, areas=False)
+        epe, missing = by_fields.epe, by_fields.missing
+    error = epe / scene.fwhm  # (F, D, M)
     return ProcessWindow(
         dose=np.array(doses),
         width=np.array(widths),
         epe_mean=np.abs(error).mean(axis=2),
         epe_p95=np.percentile(np.abs(error), 95, axis=2),
         epe_signed=error.mean(axis=2),
-        missing_edges=np.array(missing),
+        missing_edges=missing.sum(axis=2),
         samples=error.shape[2],
     )
 

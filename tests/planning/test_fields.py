@@ -15,6 +15,7 @@ from shapes import minus
 
 from laserpath import plan
 from laserpath.base.compute import runtime
+from laserpath.design.partition import Partition, _window
 from laserpath.machine import convert
 from laserpath.machine.powers import exposing
 from laserpath.machine.program import MachineProgram, with_energies
@@ -29,7 +30,6 @@ from laserpath.planning.optimise.fields import PathProblem, cut_at_borders, opti
 from laserpath.planning.optimise.loop import Schedule, bounds_of, dose_to_size
 from laserpath.planning.optimise.objective import EdgeTerm, Objective
 from laserpath.planning.optimise.write_time import WriteTimeTerm
-from laserpath.planning.partition import Partition, _window
 from laserpath.planning.stages import EDGE_WEIGHT, final_loss
 from laserpath.planning.task import Task
 from laserpath.types import EnergyPath, Grid, Process, Settings

@@ -1,7 +1,7 @@
 """Levels and places of a large design, field by field: the executed run is cut as paths are.
 
 The run is executed as a whole, since the controller's planner looks at all moves. A field is given the pieces
-of its rows and of those around it, and answers for its own (`planning.partition`).
+of its rows and of those around it, and answers for its own (`design.partition`).
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from laserpath.base.arrays import Bools, Floats, Indices, runs
+from laserpath.design.partition import FieldView, Partition, PlanField, worked_on
 from laserpath.design.scene import Scene
-from laserpath.planning.partition import FieldView, Partition, PlanField, worked_on
 
 _CONTEXT = 2
 """Rows before and after a field's own that its corners' speeds are computed with."""

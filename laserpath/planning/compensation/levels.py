@@ -34,6 +34,7 @@ from gcode.motion.response import PowerRules, centred, light, neighbour
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.arrays import Indices as Ints
 from laserpath.base.compute.beside import in_parts
+from laserpath.design.partition import FieldView, Partition, given_model
 from laserpath.design.scene import Scene
 from laserpath.machine import convert
 from laserpath.machine.powers import energy_at_full_power
@@ -42,7 +43,6 @@ from laserpath.machine.rest import RESTS, rested
 from laserpath.physics import optics
 from laserpath.physics.dose import DoseModel, accurate_model
 from laserpath.planning.compensation.by_field import RunPart, by_fields, run_parts
-from laserpath.planning.partition import FieldView, Partition, given_model
 from laserpath.planning.task import Task
 from laserpath.types import Process, Spot
 

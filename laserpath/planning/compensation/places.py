@@ -32,6 +32,7 @@ from gcode.compiled import cached
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.arrays import Indices as Ints
 from laserpath.base.compute.beside import in_parts
+from laserpath.design.partition import FieldView, Partition, given_model
 from laserpath.design.scene import Scene
 from laserpath.machine import convert
 from laserpath.machine.powers import crowding, energy_at_full_power
@@ -55,7 +56,6 @@ from laserpath.planning.compensation.levels import (
 from laserpath.planning.compensation.shape import parts_behind
 from laserpath.planning.optimise.loop import bounds_of
 from laserpath.planning.optimise.write_time import WriteTimeTerm
-from laserpath.planning.partition import FieldView, Partition, given_model
 from laserpath.planning.smooth import FULL
 from laserpath.planning.task import Task
 from laserpath.types import Machine, Process, Toolpath

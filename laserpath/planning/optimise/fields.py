@@ -1,7 +1,7 @@
 """Optimisation by fields: squares of a large design, each with the light of the others as it is.
 
 A descent over a whole design holds arrays of all its pixels, follows one step length for all its parts, and
-uses one processor. So a large design is optimised field by field (`planning.partition`), in one sweep for
+uses one processor. So a large design is optimised field by field (`design.partition`), in one sweep for
 each stage. The loss of a field is that of its core and of a rim around it, which its moves light, too. The
 units of the loss are those of the whole design. A design of one field is optimised as a whole.
 """
@@ -15,13 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from laserpath.base.arrays import Bools, Floats, Indices, runs
-from laserpath.design.scene import Scene
-from laserpath.physics.dose import DoseModel, PathGradient, usual_model
-from laserpath.planning.optimise.loop import Free, Listener, Optimised, Progress, Schedule, optimise, outcome
-from laserpath.planning.optimise.loss import ExposedShape, Loss, defocused, out_of_focus
-from laserpath.planning.optimise.objective import EdgeTerm, Objective
-from laserpath.planning.optimise.write_time import WriteTimeTerm
-from laserpath.planning.partition import (
+from laserpath.design.partition import (
     FieldView,
     Partition,
     PlanField,
@@ -30,6 +24,12 @@ from laserpath.planning.partition import (
     is_alone,
     worked_on,
 )
+from laserpath.design.scene import Scene
+from laserpath.physics.dose import DoseModel, PathGradient, usual_model
+from laserpath.planning.optimise.loop import Free, Listener, Optimised, Progress, Schedule, optimise, outcome
+from laserpath.planning.optimise.loss import ExposedShape, Loss, defocused, out_of_focus
+from laserpath.planning.optimise.objective import EdgeTerm, Objective
+from laserpath.planning.optimise.write_time import WriteTimeTerm
 from laserpath.types import EnergyPath, Process, Spot
 
 _LONG_FWHM = 1.0

@@ -37,6 +37,9 @@ from laserpath.types import Design, Grid, Spot, Target
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
+SIDE_FWHM = 140.0
+"""Side of a field, unless it is given."""
+
 _MARGIN_FWHM = 4.0
 """Width of the rim of a field whose pixels count: an Airy spot changes the dose beyond by less than 2 %."""
 
@@ -53,8 +56,8 @@ _AROUND = 8
 _FEWEST_FIELDS = 4
 """Fields from which workers take them: they take some seconds to start."""
 
-_TOLERANCE = 1e-4
-"""Of the given light, relative to its peak."""
+_TOLERANCE = 1e-5
+"""Of the given light, relative to its peak: the finest of single precision."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,7 @@ class Partition:
     every: int
 
     @classmethod
-    def of(cls, grid: Grid, fwhm: float, side: float) -> Partition:
+    def of(cls, grid: Grid, fwhm: float, side: float = SIDE_FWHM) -> Partition:
         """side: of a field, FWHM; it may be half as large again."""
         pixels = fwhm / grid.pitch
         every = max(2, int(2 * pixels / _GIVEN_PIXELS + 1e-6))
@@ -110,6 +113,13 @@ class Partition:
             for zero, size, count in zip(self.grid.origin[::-1], self.side, self.counts, strict=True)
         )
         return x, y
+
+    def core(self, field: PlanField) -> tuple[tuple[slice, slice], tuple[slice, slice]]:
+        """(rows, columns) slices of the grid that are a field's core, and of its window."""
+        inner = (slice(one.start + self.rim, one.stop - self.rim) for one in field.window)
+        inside, there = _overlap(self.grid.shape, tuple(inner))
+        rows, columns = (slice(one.start + self.rim, one.stop + self.rim) for one in there)
+        return inside, (rows, columns)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -144,15 +154,22 @@ class Partition:
 
     @property
     def given_grid(self) -> Grid:
-        """The coarse grid of the whole design's light."""
-        shape = tuple(ceil(2 * n / self.every) + 1 for n in self.grid.shape)
-        return Grid(self.grid.origin, self.grid.pitch * self.every / 2, (shape[0], shape[1]))
+        """The coarse grid of the whole design's light, as far around it as fields see."""
+        pitch, around = self.grid.pitch * self.every / 2, self._around
+        rows, columns = (ceil(2 * n / self.every) + 1 + 2 * around for n in self.grid.shape)
+        x0, y0 = (start - around * pitch for start in self.grid.origin)
+        return Grid((x0, y0), pitch, (rows, columns))
 
     def given_window(self, field: PlanField) -> tuple[slice, slice]:
         """(rows, columns) slices of the coarse grid around a field."""
-        starts = (2 * one.start // self.every - _AROUND for one in field.window)
+        starts = (2 * one.start // self.every - _AROUND + self._around for one in field.window)
         rows, columns = (slice(a, a + n) for a, n in zip(starts, self.given_shape, strict=True))
         return rows, columns
+
+    @property
+    def _around(self) -> int:
+        """Coarse pixels around the grid."""
+        return 2 * self.rim // self.every + _AROUND
 
     @property
     def given_shape(self) -> tuple[int, int]:
@@ -256,7 +273,7 @@ def add_light(picture: Floats, window: tuple[slice, slice], change: Floats) -> N
 
 
 def _overlap(
-    shape: tuple[int, ...], window: tuple[slice, slice]
+    shape: tuple[int, ...], window: tuple[slice, ...]
 ) -> tuple[tuple[slice, slice], tuple[slice, slice]]:
     """The part of a picture that is in a window, and that part in the window."""
     inside = [slice(max(one.start, 0), min(one.stop, n)) for one, n in zip(window, shape, strict=True)]

@@ -1,0 +1,187 @@
+"""The exposure of a large design, measured field by field: in bounded memory, and by all processors.
+
+A field's dose is that of the lines in its window, computed as for a small design, and the light of all
+others, which is smooth there, from one coarse dose of all (`design.partition`). It is measured in its core,
+and at the points of the outline that are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from laserpath.base.arrays import Bools, Floats
+from laserpath.design.partition import (
+    FieldView,
+    Partition,
+    PlanField,
+    given_model,
+    worked_on,
+)
+from laserpath.design.scene import Scene
+from laserpath.measure.edges import edges_at
+from laserpath.measure.figures import CuredAreas, print_figures
+from laserpath.physics.dose import accurate_model
+from laserpath.physics.resin import path_energy
+from laserpath.types import Grid, Spot, Toolpath
+from laserpath.types.results import Edges, PrintFigures
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LitLines:
+    """Lines that expose. start, end: (N, 2) mm.  energy: (N,) mJ/mm for each of K spots, (K, N)."""
+
+    start: Floats
+    end: Floats
+    energy: Floats
+
+    @classmethod
+    def of(cls, paths: Sequence[Toolpath], spots: Sequence[Spot]) -> LitLines:
+        """The lit lines of some paths, for some spots."""
+        lit = [path.on & (path.length > 0) for path in paths]
+        start, end = (
+            np.concatenate([path.xy[part][on] for path, on in zip(paths, lit, strict=True)])
+            for part in (slice(None, -1), slice(1, None))
+        )
+        energy = [
+            np.concatenate([path_energy(path, spot)[on] for path, on in zip(paths, lit, strict=True)])
+            for spot in spots
+        ]
+        return cls(start, end, np.array(energy))
+
+    def within(self, grid: Grid, zero: Floats) -> LitLines:
+        """The parts in a grid's window whose zero is at (2,) mm, from there (Liang and Barsky 1984)."""
+        x0, x1, y0, y1 = grid.extent
+        low, high = np.array([x0, y0]) + 1e-9, np.array([x1, y1]) - 1e-9
+        a, way = self.start - zero, self.end - self.start
+        with np.errstate(divide="ignore", invalid="ignore"):
+            enter, leave = np.sort([(low - a) / way, (high - a) / way], axis=0)
+        still = way == 0
+        beside = still & ((a < low) | (a > high))
+        first = np.max(np.where(still, 0.0, enter), axis=1).clip(0.0)
+        last = np.min(np.where(still, 1.0, leave), axis=1).clip(max=1.0)
+        kept = (first < last) & ~beside.any(axis=1)
+        a, way, first, last = a[kept], way[kept], first[kept, None], last[kept, None]
+        return LitLines(a + first * way, a + last * way, self.energy[:, kept])
+
+    def path(self, k: int) -> tuple[Floats, Floats]:
+        """(2N, 2) mm and (2N − 1,) line energies of spot k: the lines, with dark ones between."""
+        xy = np.stack([self.start, self.end], axis=1).reshape(-1, 2)
+        energy = np.stack([self.energy[k], np.zeros(len(self.start))], axis=1).ravel()
+        return xy, energy[:-1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeasureJob:
+    """A field to be measured. lines: near it.  core: its pixels that count.  own: (M,) samples that do.
+
+    exposures: relative doses at which edges are wanted.  areas: whether areas and dose are, too; then the
+    second spot is the one out of focus.
+    """
+
+    view: FieldView
+    lines: LitLines
+    spots: tuple[Spot, ...]
+    core: tuple[slice, slice]
+    own: Bools
+    exposures: tuple[float, ...]
+    areas: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FieldMeasure:
+    """epe, missing: (K, D, m) of K spots and D exposures, at its own samples.
+
+    dose: (rows, columns) of its core, f32, in focus.  areas: None if they were not wanted.
+    """
+
+    epe: Floats
+    missing: Bools
+    dose: Floats | None = None
+    areas: CuredAreas | None = None
+
+
+def measure_field(job: MeasureJob) -> FieldMeasure:
+    """The doses of a field, and what they print."""
+    scene, doses = job.view.scene, []
+    for k, (spot, given) in enumerate(zip(job.spots, job.view.given, strict=True)):
+        if not len(job.lines.start):
+            doses.append(job.view.read(given).astype(np.float64))
+            continue
+        path = job.lines.path(k)
+        rest = job.view.read(given - job.view.light(*path, spot))
+        doses.append(accurate_model(scene.grid, spot).line_dose(*path) + rest)
+    found = [edges_at(dose, scene, job.exposures) for dose in doses] if job.own.any() else []
+    epe, missing = (
+        np.array([[getattr(one, name)[job.own] for one in edges] for edges in found])
+        for name in ("epe", "missing")
+    )
+    if not job.areas:
+        return FieldMeasure(epe, missing)
+    areas = CuredAreas.of(doses[0], doses[1], scene, job.core)
+    return FieldMeasure(epe, missing, doses[0][job.core].astype(np.float32), areas)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FieldsMeasured:
+    """The exposure of paths by K spots, measured by fields. epe (mm), missing: (K, D, M).
+
+    dose: (rows, columns) mJ/mm² of the first spot, f32.  areas: as in `MeasureJob`.
+    """
+
+    epe: Floats
+    missing: Bools
+    dose: Floats
+    areas: CuredAreas | None
+
+    @classmethod
+    def of(
+        cls,
+        paths: Sequence[Toolpath],
+        scene: Scene,
+        spots: Sequence[Spot],
+        exposures: Sequence[float] = (1.0,),
+        *,
+        areas: bool = True,
+    ) -> FieldsMeasured:
+        """spots: the first in focus, the second out of it."""
+        partition, lines = Partition.of(scene.grid, scene.fwhm), LitLines.of(paths, spots)
+        given = [
+            given_model(partition.given_grid, spot).line_dose(*lines.path(k)) for k, spot in enumerate(spots)
+        ]
+        fields, owner = list(partition), partition.owner(scene.samples.xy)
+
+        def job(number: int, field: PlanField) -> MeasureJob:
+            view = partition.view(field, scene, given)
+            near = partition.near(field, scene.samples.xy)
+            inside = lines.within(view.grid, partition.origin(field))
+            own = owner[near] == number
+            _, core = partition.core(field)
+            return MeasureJob(view, inside, tuple(spots), core, own, tuple(exposures), areas)
+
+        shape = len(spots), len(exposures), len(scene.samples.xy)
+        epe, missing = np.empty(shape), np.empty(shape, dtype=bool)
+        dose = np.zeros(scene.grid.shape if areas else (0, 0), np.float32)
+        parts = []
+        jobs = (job(number, field) for number, field in enumerate(fields))
+        for number, found in enumerate(worked_on(measure_field, jobs, len(fields))):
+            mine = owner == number
+            if mine.any():
+                epe[..., mine], missing[..., mine] = found.epe, found.missing
+            if found.areas is not None:
+                parts.append(found.areas)
+                inside, _ = partition.core(fields[number])
+                dose[inside] = found.dose
+        return cls(epe, missing, dose, CuredAreas.added(parts) if parts else None)
+
+    def edges(self, scene: Scene, spot: int = 0) -> Edges:
+        """The edges at the first exposure of a spot."""
+        samples = scene.samples
+        return Edges(samples.xy, samples.normal, self.epe[spot, 0], self.missing[spot, 0], samples.corner)
+
+    def figures(self, scene: Scene) -> PrintFigures:
+        """The figures of the print in focus."""
+        assert self.areas is not None, "areas were not asked for"
+        return print_figures(self.areas, self.dose, self.edges(scene), scene)

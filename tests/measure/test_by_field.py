@@ -1,0 +1,110 @@
+"""A large design is measured field by field, with the figures of a measurement as a whole."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import shapely
+from builders import FWHM, SPEED, SPOT, design
+from shapes import both, minus
+
+from laserpath.base.compute import runtime
+from laserpath.design.partition import Partition
+from laserpath.design.scene import Scene
+from laserpath.measure import DEFOCUS, edge_errors, edges_at
+from laserpath.measure.by_field import FieldsMeasured, LitLines
+from laserpath.measure.exposure import Exposure
+from laserpath.measure.figures import cure_figures
+from laserpath.measure.window import process_window
+from laserpath.physics import optics
+from laserpath.physics.dose import accurate_model
+from laserpath.types import Grid, Resin, Toolpath
+
+LONG = design(
+    shapely.box(0, 0, 24, 0.3), minus(shapely.box(0.5, 0.6, 23, 2.2), shapely.box(3, 1, 20, 1.8)),
+    shapely.Point(11.9, 1.4).buffer(0.3), name="long",
+)  # fmt: skip
+"""240 FWHM: two fields, whose border the bars and the disc cross."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def alone():
+    runtime.use_processors(1)
+    yield
+    runtime.use_processors(None)
+
+
+@pytest.fixture(scope="module")
+def scene() -> Scene:
+    return Scene.around(LONG, SPOT, Resin(critical_dose=0.35), 6.0)
+
+
+@pytest.fixture(scope="module")
+def path() -> Toolpath:
+    """Lines that a design of bars wants, some from end to end."""
+    rows = [0.07, 0.15, 0.23, 0.67, 0.8, 0.93, 1.87, 2.0, 2.13]
+    xy = np.array([[x, y] for k, y in enumerate(rows) for x in ((0.05, 22.9) if k % 2 else (22.9, 0.05))])
+    circle = 11.9 + 0.22 * np.cos(np.linspace(0, 6, 60)), 1.4 + 0.22 * np.sin(np.linspace(0, 6, 60))
+    xy = np.vstack([xy, np.column_stack(circle)])
+    power = np.append(np.tile([1.7, 0.0], len(rows)), np.full(59, 1.9))
+    return Toolpath(xy, power, np.full(len(power), SPEED))
+
+
+def test_the_design_has_two_fields(scene: Scene) -> None:
+    assert Partition.of(scene.grid, scene.fwhm).counts == (1, 2)
+
+
+def test_figures_and_edges_are_those_of_the_whole(scene: Scene, path: Toolpath) -> None:
+    """To the accuracy of a measurement: 1e-4 of the peak of the dose."""
+    wide = optics.widened(SPOT, DEFOCUS)
+    dose, blurred = (accurate_model(scene.grid, spot).dose(path) for spot in (SPOT, wide))
+    edges = edge_errors(dose, scene)
+    found = FieldsMeasured.of([path], scene, (SPOT, wide))
+    assert np.abs(found.dose - dose).max() < 1e-4 * dose.max()
+    assert (found.edges(scene).missing == edges.missing).all()
+    near = ~edges.missing
+    assert np.abs(found.edges(scene).epe - edges.epe)[near].max() < 1e-3 * FWHM
+    figures, whole = found.figures(scene).as_dict(), cure_figures(dose, blurred, edges, scene).as_dict()
+    for name, value in whole.items():
+        assert figures[name] == pytest.approx(value, rel=2e-3, abs=2e-4), name
+
+
+def test_a_window_is_that_of_the_whole(scene: Scene, path: Toolpath) -> None:
+    doses = (0.9, 1.0, 1.1)
+    window = process_window(path, scene, doses)
+    for k, width in enumerate(window.width):
+        dose = accurate_model(scene.grid, optics.widened(SPOT, width)).dose(path)
+        for j, edges in enumerate(edges_at(dose, scene, doses)):
+            assert window.missing_edges[k, j] == pytest.approx(edges.missing.sum(), abs=2)
+            error = np.abs(edges.epe).mean() / FWHM
+            assert window.epe_mean[k, j] == pytest.approx(error, rel=5e-3)
+
+
+def test_a_large_exposure_is_measured_by_fields(scene: Scene, path: Toolpath, monkeypatch) -> None:
+    class Program:
+        motion = None
+
+    calls = []
+    real = FieldsMeasured.of
+    monkeypatch.setattr(FieldsMeasured, "of", lambda *given: calls.append(given) or real(*given))
+    measured = Exposure(Program(), scene, path).of(path)
+    assert len(calls) == 1
+    assert measured.dose.shape == scene.grid.shape
+
+
+def test_lines_are_clipped_to_a_window() -> None:
+    """As Shapely clips them."""
+    rng = np.random.default_rng(3)
+    ends = rng.uniform(-2, 3, (400, 2, 2))
+    ends[:20, 1, 0] = ends[:20, 0, 0]  # upright
+    ends[20:40, 1, 1] = ends[20:40, 0, 1]  # level
+    grid, zero = Grid((0.0, 0.0), 0.1, (11, 16)), np.array([0.3, -0.2])
+    lines = LitLines(ends[:, 0], ends[:, 1], np.ones((1, len(ends))))
+    inside = lines.within(grid, zero)
+    x0, x1, y0, y1 = grid.extent
+    box = shapely.box(x0 + zero[0], y0 + zero[1], x1 + zero[0], y1 + zero[1])
+    expected = sum(both(shapely.LineString(pair), box).length for pair in ends)
+    length = np.hypot(*(inside.end - inside.start).T)
+    assert length.sum() == pytest.approx(expected, rel=1e-6)
+    assert (length > 0).all()
+    assert inside.energy.shape == (1, len(length))
