@@ -193,7 +193,7 @@ def _aligned(design: Design, alignment: Alignment) -> Design:
         page=None if page is None else _box(affinity.affine_transform(shapely.box(*page), matrix)),
         part=part and replace(part, hull=affinity.affine_transform(part.hull, matrix)),
         warnings=(*design.warnings, *([alignment.suspect] if alignment.suspect else [])),
-        source=(*design.source, alignment.in_words()),
+        source=(*design.source, alignment.in_short()),
         alignment=alignment,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
@@ -12,7 +13,7 @@ from laserpath.base import quantities
 from laserpath.base.errors import InputError, figure
 from laserpath.base.overlay import minus, valid
 from laserpath.physics import optics
-from laserpath.types import Design, Machine, Point, Resin, Spot
+from laserpath.types import Alignment, Design, Machine, Point, Resin, Spot
 
 _FRAME_FWHM = 3.0
 _NARROW_FWHM = 0.5
@@ -62,7 +63,7 @@ def placed(
     exposed = to_expose(design, resin, spot)
     notes: tuple[str, ...] = ()
     if design.alignment:
-        origin = _of_marks(origin, offset)
+        origin, notes = _of_marks(origin, offset), tuple(_how_well(design.alignment, spot))
     if origin == "auto":
         origin = "page" if _on_its_page(exposed, machine, offset) else "design"
         notes = _why_moved(exposed, machine, offset) if origin == "design" else ()
@@ -78,6 +79,19 @@ def _of_marks(origin: str, offset: Point) -> str:
     if any(offset):
         raise InputError("--offset cannot be used with --align: the marks say where the design is")
     return "own"
+
+
+def _how_well(alignment: Alignment, spot: Spot) -> Iterator[str]:
+    """What was fitted to the marks; and what would help if the place is less certain than half the spot."""
+    yield alignment.in_words()
+    within, fwhm = alignment.placed, optics.fwhm(spot)
+    if within is not None and within > _NARROW_FWHM * fwhm:
+        less = ", or correct less (--align-fit rotation, scale)" if alignment.fit == "affine" else ""
+        yield (
+            f"the marks place the drawing's farthest corner within +/- {figure(1000 * within, 2)} um only "
+            f"(95 %), more than half the spot of {figure(1000 * fwhm)} um: measure more marks, farther "
+            f"apart{less}"
+        )
 
 
 def _moved(design: Design, origin: str, offset: Point) -> Design:

@@ -74,11 +74,13 @@ class Alignment:
     placed: float | None = None
     suspect: str = ""
 
+    def in_short(self) -> str:
+        """`aligned to 4 marks`."""
+        return f"aligned to {len(self.marks)} mark{'s' * (len(self.marks) != 1)}"
+
     def in_words(self) -> str:
         """One phrase: what was fitted, and how far off the marks are."""
-        count = f"{len(self.marks)} mark{'s' * (len(self.marks) != 1)}"
-        phrases = [f"{name} {text}" for name, text in self.figures() if name != "marks off by"]
-        return f"aligned to {count}: " + ", ".join((*phrases, f"marks off by up to {self._most()}"))
+        return f"{self.in_short()}: " + ", ".join(" ".join(row) for row in self.figures())
 
     def figures(self) -> Iterator[tuple[str, str]]:
         """(name, text) of what was fitted, for a report."""

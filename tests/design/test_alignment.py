@@ -172,7 +172,25 @@ def test_the_design_is_where_its_marks_are() -> None:
     position = placed(got, Resin(), MACHINE, SPOT)
     assert position.origin == "own"
     assert position.design.bounds == pytest.approx(got.bounds)
-    assert position.notes == ()
+    (note,) = position.notes
+    assert note.startswith(
+        "aligned to 3 marks: shift 10, 20 mm, rotation 25.0000 degrees, scale in x 1.010000"
+    )
+
+
+def test_a_place_less_certain_than_half_the_spot_is_told() -> None:
+    """Four marks leave an affine fit two residuals; a rotation, which five remain for, is known better."""
+    places = np.array([(0.0, 0), (6, 0), (6, 9), (0, 9)])
+    noise = 0.02 * np.array([(1, 0), (-1, 0), (1, 0), (-1, 0)])
+    pairs = zip(places, places + (10, 20) + noise, strict=True)
+    marks = tuple(Fiducial(tuple(drawn), tuple(found)) for drawn, found in pairs)
+    notes = {
+        fit: placed(arrange(Design(L), Arrangement(align=marks, align_fit=fit)), Resin(), MACHINE, SPOT).notes
+        for fit in ("affine", "rotation")
+    }
+    assert "um only (95 %), more than half the spot of 100 um" in notes["affine"][1]
+    assert notes["affine"][1].endswith("correct less (--align-fit rotation, scale)")
+    assert len(notes["rotation"]) == 1
 
 
 def test_marks_are_mirrored_turned_and_scaled_with_the_drawing() -> None:
