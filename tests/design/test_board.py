@@ -18,6 +18,8 @@ from laserpath.design.board import BoardExposure, CircuitBoard, load_board
 from laserpath.machine.placement import to_expose
 from laserpath.types import Design, Fiducial, Spot
 
+INCHES = boards.files()["b-B_Cu.gbr"].replace(b"%MOMM*%", b"%MOIN*%")
+"""Copper whose file names the wrong unit."""
 CORNER, SIZE = (20.0, 30.0), (10.0, 6.0)
 TOLERANCE = 0.002
 
@@ -268,6 +270,14 @@ def test_a_drill_file_may_be_a_gerber(tmp_path: Path) -> None:
         (
             {"b": drill(*HOLES, unit="INCH")},
             r"2 of 2 holes of b\.drl lie off the board, .* or in another unit\?",
+        ),
+        (
+            {"b_F_Cu": gerber("D11*", boards.at(120.5, 30.5, "D03"))},
+            r"b: top-copper reaches from \(120, 30\) to \(121, 31\) mm, and most of it lies off the board",
+        ),
+        (
+            {"b_F_Cu": INCHES},
+            r"b: top-copper is 25\.4 times as large as bottom-copper: is one of b-F_Cu\.gbr and b-B_Cu",
         ),
         (
             {"b_F_Cu": None, "b_B_Cu": None},

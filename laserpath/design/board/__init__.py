@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ from shapely.geometry.base import BaseGeometry
 from laserpath.base import limits
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError, figure, one_line, short
-from laserpath.base.overlay import EMPTY, minus, union, valid, within
+from laserpath.base.overlay import EMPTY, clipped, minus, union, valid, within
 from laserpath.design import gerber
 from laserpath.design.arrange import Arrangement, Repeat, arrange
 from laserpath.design.board.excellon import Digits, Hole
@@ -53,6 +54,8 @@ _GAPS = (0.02, 0.1, 0.3, 1.0)
 join what is apart."""
 _ALL = 0.95
 """Share of the copper that counts as all of it: some programs draw text beside the board."""
+_UNIT_OFF = 0.05
+"""Relative difference from 25.4 at which the sizes of two layers are taken for a mistaken unit."""
 _BESIDE = 1.0
 """mm that a hole may lie beside the board: half-holes of castellated edges do."""
 _SMALLEST, _WIDEST = 1e-3, 1000.0
@@ -347,6 +350,7 @@ class _Loading:
         if not layers:
             raise InputError(f"{self.found.name} has nothing to expose: {'; '.join(self.notes)}")
         outline = self.outline(layers)
+        self.check_units(layers, outline)
         holes = self.holes(outline)
         name, unknown = self.found.name, self.found.unknown
         if unknown:
@@ -412,6 +416,26 @@ class _Loading:
             except InputError:
                 continue  # it was not asked for
         return out
+
+    def check_units(self, layers: Sequence[BoardLayer], outline: BaseGeometry) -> None:
+        """Refuse a layer that lies off the board, or is 25.4 times as large as another."""
+        name, (x0, y0, x1, y1) = self.found.name, outline.bounds
+        drawn = [one for one in layers if not one.area.is_empty]
+        for one in drawn:
+            if clipped(one.area, x0, y0, x1, y1).area < one.area.area / 2:
+                low, high = _place(one.area.bounds[:2]), _place(one.area.bounds[2:])
+                raise InputError(
+                    f"{name}: {one.kind} reaches from {low} to {high} mm, and most of it lies off the board, "
+                    f"from {_place((x0, y0))} to {_place((x1, y1))} mm: is {one.file} of another board, or "
+                    "in another unit?"
+                )
+        for one, other in permutations(drawn, 2):
+            size, its = (np.subtract(each.area.bounds[2:], each.area.bounds[:2]) for each in (one, other))
+            if np.allclose(size / its, 25.4, rtol=_UNIT_OFF):
+                raise InputError(
+                    f"{name}: {one.kind} is 25.4 times as large as {other.kind}: is one of {one.file} and "
+                    f"{other.file} in another unit than it says?"
+                )
 
     # The outline
 
