@@ -54,6 +54,14 @@ FILES = {
     ),
     "nothing": (f"{ROOT}</svg>".encode(), "design is empty"),
     "fill none": (f'{ROOT}<rect width="9" height="9" fill="none"/></svg>'.encode(), "design is empty"),
+    "hidden": (
+        f'{ROOT}<g style="display:none">{RECT}{RECT}</g><defs>{RECT}</defs></svg>'.encode(),
+        "filled or stroked; hidden in it: 2 shapes (show them, or name their layer with --layer)",
+    ),
+    "sprites": (
+        f'{ROOT}<symbol>{RECT}{RECT}</symbol><defs><symbol>{RECT}</symbol></defs></svg>'.encode(),
+        "filled or stroked; defined in it but not used: 3 shapes (place what should be solid with <use>)",
+    ),
     "only a picture": (f'{ROOT}<image href="a.png"/></svg>'.encode(), "<image>"),
     "white only": (f'{ROOT}<rect width="9" height="9" fill="white"/></svg>'.encode(), "must be dark"),
     "covered": (f'{ROOT}{RECT}<circle r="50" fill="white"/></svg>'.encode(), "covered by white"),

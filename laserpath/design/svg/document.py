@@ -135,7 +135,10 @@ def href(element: Element) -> str:
 
 
 class Document:
-    """One SVG file: its elements, their names, and the warnings about them."""
+    """One SVG file: its elements, their names, and the warnings about them.
+
+    hidden: elements that were left out because nothing of them is displayed.
+    """
 
     def __init__(self, data: str | bytes) -> None:
         data = data.encode() if isinstance(data, str) else data
@@ -145,6 +148,7 @@ class Document:
             if key := element.get("id"):
                 self.ids.setdefault(key, element)
         self.parents = {child: parent for parent in self.root.iter() for child in parent}
+        self.hidden: set[Element] = set()
         self._numbers: dict[Element, int] = {}
         self._warnings: dict[str, dict[str, None]] = {}
         if undeclared:

@@ -17,8 +17,8 @@ from laserpath.design import colours
 from laserpath.design.colours import MOST
 from laserpath.design.fill import without_specks
 from laserpath.design.reading import Reading, unknown
-from laserpath.design.svg import values
-from laserpath.design.svg.document import Document
+from laserpath.design.svg import shapes, values
+from laserpath.design.svg.document import Document, tag
 from laserpath.design.svg.leaf import State
 from laserpath.design.svg.paint import LIGHT, WHITE, Ink, Kind, Painter, PaintLayer, compose
 from laserpath.design.svg.style import INHERITED, Styles
@@ -186,6 +186,24 @@ def _why_empty(document: Document, drawn: list[PaintLayer]) -> str:
     elif drawn:
         why = "the design is empty: what is filled or stroked has no area, or is covered by white"
     else:
-        why = "the design is empty: nothing in it is filled or stroked"
+        why = f"the design is empty: nothing in it is filled or stroked{_undrawn(document)}"
     warnings = document.warnings()
     return why + (f" ({'; '.join(warnings)})" if warnings else "")
+
+
+def _undrawn(document: Document) -> str:
+    """What to do about the shapes of an empty drawing that are hidden, or only defined."""
+    defined = [one for one in document.root.iter() if tag(one) in ("defs", "symbol")]
+    hidden, unused = (
+        len({shape for one in some for shape in one.iter() if tag(shape) in shapes.TAGS})
+        for some in (document.hidden, defined)
+    )
+    if hidden:
+        return f"; hidden in it: {_count(hidden)} (show them, or name their layer with --layer)"
+    if unused:
+        return f"; defined in it but not used: {_count(unused)} (place what should be solid with <use>)"
+    return ""
+
+
+def _count(shape_count: int) -> str:
+    return f"{shape_count} shape{'s' * (shape_count != 1)}"

@@ -334,7 +334,10 @@ class Traversal:
                 yield from self.leaves(child, state)
 
     def _hidden(self, element: Element, own: Values) -> bool:
-        return own.get("display") == "none" and element not in self._chosen.shown
+        hidden = own.get("display") == "none" and element not in self._chosen.shown
+        if hidden:
+            self.document.hidden.add(element)
+        return hidden
 
     def _limit(self, element: Element, state: State) -> None:
         """Refuse elements that are nested or repeated without end."""
