@@ -380,6 +380,22 @@ def test_blocks_in_blocks_are_turned_scaled_and_mirrored() -> None:
     assert differing_area(drawn(draw).area, expected) < 1e-9
 
 
+def test_flat_blocks_are_read() -> None:
+    """Some programs write a z scale of 0 into every INSERT, by which ezdxf divides to draw it. The outline is
+    a box with an arc of three quarters at a corner, in blocks at half and at twice its size."""
+
+    def draw(document: Any, model: Any) -> None:
+        inner = document.blocks.new("INNER")
+        for ends in (((20, 90), (90, 90)), ((90, 90), (90, 60)), ((90, 60), (30, 60)), ((30, 60), (30, 80))):
+            inner.add_line(*ends)
+        inner.add_arc((20, 80), 10, 90, 0)
+        document.blocks.new("OUTER").add_blockref("INNER", (0, 0), {"xscale": 2, "yscale": 2, "zscale": 0})
+        model.add_blockref("OUTER", (5, 7), {"xscale": 0.5, "yscale": 0.5, "zscale": 0})
+
+    # Left of x = 30 three quarters of the disc and the square in the fourth one; right of it the box.
+    assert drawn(draw).area.area == pytest.approx(0.75 * math.pi * 100 + 100 + 60 * 30, rel=1e-4)
+
+
 def test_arrays_are_turned_but_their_pitch_is_not_scaled() -> None:
     array = {
         "column_count": 4,
