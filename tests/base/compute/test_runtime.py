@@ -56,8 +56,9 @@ def test_the_first_call_may_come_from_any_of_many_threads():
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_forked_child_is_refused_with_the_advice_to_spawn():
     printed = run("""
-        import os
+        import os, warnings
         from laserpath.base.errors import InputError
+        warnings.filterwarnings("ignore", ".* fork", DeprecationWarning)  # Python 3.12: threads and a fork
         dose()
         child = os.fork()
         if child == 0:
