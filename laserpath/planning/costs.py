@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from math import ceil
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +25,9 @@ import shapely
 import gcode
 from gcode.compiled import is_kept
 from laserpath.base.compute.runtime import cpu_count
+from laserpath.base.compute.workers import worker_count
 from laserpath.base.plan_steps import PlanPart
+from laserpath.design.partition import Partition, is_alone
 from laserpath.design.target import grid_for
 from laserpath.machine import convert
 from laserpath.machine.program import longest_piece
@@ -85,6 +88,17 @@ COSTS: dict[str, Cost] = {
 COMPILING = {"start": 11.0, "try": 4.4, "simplify": 2.4, "levels": 12.0, "place": 14.0}
 """Seconds by which these steps are longer the first time on a computer, where kernels are compiled."""
 
+BY_FIELDS = {
+    "try": 0.5,
+    "shape": 0.97,
+    "refine": 0.95,
+    "execute": 0.9,
+    "levels": 0.7,
+    "place": 0.7,
+    "measure": 0.5,
+}
+"""The share of each step that workers take of a large design, field by field; measured."""
+
 _REFERENCE = 0.0049
 """Seconds of the fixed work where `COSTS` were measured."""
 
@@ -134,6 +148,12 @@ def steps_of(task: Task, length: float) -> tuple[PlanStep, ...]:
         step._replace(seconds=max(step.seconds - plan, 0.0)) if step.name == PlanPart.LIMIT else step
         for step in found
     )
+
+
+def at_once(task: Task) -> int:
+    """Fields of a task's design that are worked on at the same time; 1 of a small one."""
+    rows, columns = Partition.of(task.scene.grid, task.scene.fwhm, task.settings.field_fwhm).counts
+    return 1 if is_alone(rows * columns) else min(worker_count(), ceil(rows * columns / 2))
 
 
 def works(task: Task, length: float) -> Iterator[StepWork]:
