@@ -58,6 +58,9 @@ Labels = NDArray[np.int32]
 _DIRECTIONS = np.stack([np.sin(np.pi / 8 * np.arange(8)), np.cos(np.pi / 8 * np.arange(8))])
 """(2, 8) directions (row, column) along which a region's size is measured."""
 
+_ROWS = 256
+"""Rows that are gone through at a time: more hold more memory."""
+
 _ALL_ROUND = np.ones((3, 3), dtype=bool)
 
 
@@ -78,16 +81,25 @@ def numbered(polygons: Sequence[shapely.Polygon], grid: Grid) -> Labels:
     row = np.arange(len(edge)) - np.repeat(np.cumsum(count) - count, count) + low[edge]
     x = x0[edge] + (row - y0[edge]) / (y1 - y0)[edge] * (x1 - x0)[edge]
     column = np.clip(np.ceil(x), 0, columns).astype(np.int64)
-    steps = np.bincount(
-        row * (columns + 1) + column, np.where(y1 < y0, number, -number)[edge], rows * (columns + 1)
-    )
-    return np.cumsum(steps.reshape(rows, columns + 1), axis=1)[:, :columns].astype(np.int32)
+    labels, inside = np.zeros((rows, columns), np.int32), column < columns
+    np.add.at(labels, (row[inside], column[inside]), np.where(y1 < y0, number, -number)[edge][inside])
+    return np.cumsum(labels, axis=1, out=labels)
 
 
 def components(mask: Bools, *, corners: bool) -> Labels:
     """Connected regions of a mask. corners: whether pixels that only touch at a corner are connected."""
     label: Labels = ndimage.label(mask, _ALL_ROUND if corners else None, output=np.int32)[0]
     return label
+
+
+def sizes(label: Labels, count: int, mask: Bools | None = None) -> Indices:
+    """(count,) pixels of each region, of those in a mask (rows, columns) if there is one."""
+    total = np.zeros(count, np.int64)
+    for first in range(0, len(label), _ROWS):
+        some = label[first : first + _ROWS]
+        some = some.ravel() if mask is None else some[mask[first : first + _ROWS]]
+        total += np.bincount(some, minlength=count)
+    return total
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +121,16 @@ class Meetings:
 
 def meetings(a: Labels, b: Labels) -> Meetings:
     """All pairs of regions, one of `a` and one of `b`, with pixels in common."""
-    stride = int(b.max(initial=0)) + 1
-    key = np.where((a > 0) & (b > 0), a.astype(np.int64) * stride + b, 0).ravel()
+    stride, keys, lengths = int(b.max(initial=0)) + 1, [], []
     # Runs along the rows are few, so that sorting them is much faster than sorting pixels.
-    start = np.flatnonzero(np.diff(key, prepend=-1))
-    length = np.diff(start, append=len(key))
-    pair, index = np.unique(key[start], return_inverse=True)
-    pixels = np.bincount(index, length).astype(np.int64)
+    for first in range(0, len(a), _ROWS):
+        left, right = (one[first : first + _ROWS].ravel() for one in (a, b))
+        key = np.where((left > 0) & (right > 0), left.astype(np.int64) * stride + right, 0)
+        start = np.flatnonzero(np.diff(key, prepend=-1))
+        keys.append(key[start])
+        lengths.append(np.diff(start, append=len(key)))
+    pair, index = np.unique(np.concatenate(keys), return_inverse=True)
+    pixels = np.bincount(index, np.concatenate(lengths)).astype(np.int64)
     return Meetings(pair[pair > 0] // stride, pair[pair > 0] % stride, pixels[pair > 0])
 
 
@@ -137,7 +152,7 @@ class Blob:
 def blobs(mask: Bools, grid: Grid, least: float = 0.0) -> tuple[Blob, ...]:
     """The connected regions of a mask with an area of at least `least` mm², the largest first."""
     label = components(mask, corners=True)
-    count = np.bincount(label.ravel())
+    count = sizes(label, int(label.max(initial=0)) + 1)
     regions = []
     for k, box in enumerate(ndimage.find_objects(label), start=1):
         if count[k] * grid.pixel_area >= least:
@@ -294,7 +309,7 @@ class _Parts:
     def of(cls, area: shapely.Geometry, grid: Grid) -> _Parts:
         polygons = [p for p in shapely.get_parts(area) if p.geom_type == "Polygon" and p.area > 0]
         label = numbered(polygons, grid) if polygons else np.zeros(grid.shape, dtype=np.int32)
-        return cls(polygons, label, np.bincount(label.ravel(), minlength=len(polygons) + 1))
+        return cls(polygons, label, sizes(label, len(polygons) + 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,7 +347,7 @@ class _Seen:
 
 def _gone(drawn: _Parts, kept: Bools, grid: Grid) -> list[int]:
     """The numbers of the parts of which less than the share `_LEFT` is kept."""
-    left = np.bincount(drawn.label.ravel(), kept.ravel(), minlength=len(drawn.pixels))
+    left = sizes(drawn.label, len(drawn.pixels), kept)
     share = left / np.maximum(drawn.pixels, 1)
     gone = np.flatnonzero((share < _LEFT) & (drawn.pixels > 0))
     unseen = 1 + np.flatnonzero(drawn.pixels[1:] == 0)
@@ -452,9 +467,7 @@ class _Wrong:
 def _alone(mask: Bools, within: Bools) -> Bools:
     """The connected regions of a mask that lie entirely within another mask."""
     label = components(mask, corners=True)
-    pixels = np.bincount(label.ravel())
-    beyond = np.bincount(label.ravel(), (~within).ravel(), minlength=len(pixels))
-    alone = beyond == 0
+    alone = sizes(label, int(label.max(initial=0)) + 1, ~within) == 0
     alone[0] = False
     return np.asarray(alone[label])
 
