@@ -2,7 +2,7 @@
 
 Taichi runs one kernel at a time in a process, so that threads do not gain there. loky's processes are kept
 for further plans, and start without running the caller's script again, as those of `multiprocessing` do on
-most systems. An error tells of a worker that died.
+most systems.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor
 from typing import Any, TypeVar
 
 from laserpath.base.compute.runtime import cpu_count, use_processors
@@ -37,18 +38,29 @@ def summoned() -> Any:
 
 
 def each(function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
-    """The results of function(task) in the order of the tasks, which are made when they are needed."""
-    pool, waiting = summoned(), deque[Any]()
+    """The results of function(task) in the order of the tasks, which are made when they are needed.
+
+    What a worker was doing when it died, such as for want of memory, is done by this process.
+    """
+    waiting = deque[tuple[Task, Any]]()
+
+    def first() -> Result:
+        task, future = waiting.popleft()
+        try:
+            return future.result()
+        except BrokenExecutor:
+            return function(task)
+
     try:
         for task in tasks:
-            waiting.append(pool.submit(function, task))
+            waiting.append((task, summoned().submit(function, task)))
             if len(waiting) >= _AHEAD * worker_count():
-                yield waiting.popleft().result()
+                yield first()
         while waiting:
-            yield waiting.popleft().result()
+            yield first()
     finally:
-        for one in waiting:
-            one.cancel()
+        for _, future in waiting:
+            future.cancel()
 
 
 def _begin() -> None:
