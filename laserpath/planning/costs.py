@@ -150,10 +150,16 @@ def steps_of(task: Task, length: float) -> tuple[PlanStep, ...]:
     )
 
 
+def field_count(task: Task) -> int:
+    """Fields of a task's design."""
+    rows, columns = Partition.of(task.scene.grid, task.scene.fwhm, task.settings.field_fwhm).counts
+    return rows * columns
+
+
 def at_once(task: Task) -> int:
     """Fields of a task's design that are worked on at the same time; 1 of a small one."""
-    rows, columns = Partition.of(task.scene.grid, task.scene.fwhm, task.settings.field_fwhm).counts
-    return 1 if is_alone(rows * columns) else min(worker_count(), ceil(rows * columns / 2))
+    count = field_count(task)
+    return 1 if is_alone(count) else min(worker_count(), ceil(count / 2))
 
 
 def works(task: Task, length: float) -> Iterator[StepWork]:

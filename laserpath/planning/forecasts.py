@@ -8,8 +8,9 @@ speed is the machine's full speed, or the one that full power allows, E_N P^N/(D
 **Planning.** The steps of `costs`, on this machine, with nothing else to do; the conversion of a resin with
 kinetics takes simulations with their gradients besides (`compensation.conversion.seconds_of`).
 
-The memory is 400 MB + 200 B for each pixel. Forecast ÷ measured was 0.65 to 1.1 for memory, and 1.01 to 1.37
-for writing, where only `_OUTLINE_SHARE` is a fit.
+The memory is 400 MB + 200 B for each pixel; of a design of several fields 75 B, and 1.2 GB for each worker
+(measured on a board of 94 × 74 mm: 2.2 GB, and 1.2 GB each). Forecast ÷ measured was 0.65 to 1.1 for memory,
+and 1.01 to 1.37 for writing, where only `_OUTLINE_SHARE` is a fit.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from laserpath.machine.placement import to_expose
 from laserpath.machine.powers import speed_at_full_power
 from laserpath.physics.kinetics.light import fewest_flashes
 from laserpath.planning.compensation import conversion
-from laserpath.planning.costs import PlanStep, steps_of
+from laserpath.planning.costs import PlanStep, at_once, field_count, steps_of
 from laserpath.planning.task import Task
 from laserpath.report.wording import number
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
@@ -43,7 +44,8 @@ _OUTLINE_SHARE = 0.28
 _TOLERANCE_PLANS = 2.5
 """Plans that the search for a tolerance takes on average."""
 
-_BYTES_PER_PIXEL = 200.0
+_BYTES_PER_PIXEL, _BYTES_PER_PIXEL_OF_FIELDS, _WORKER_BYTES = 200.0, 75.0, 1.2e9
+"""Memory of a design of one field; of a larger one, and of each worker, or of the field at hand."""
 
 BASE_BYTES = 4e8
 """Memory of the program itself and of the packages that it imports."""
@@ -124,7 +126,7 @@ def forecast(design: Design, process: Process, settings: Settings) -> Forecast:
     requested = settings.pixels_per_fwhm
     settings = replace(settings, pixels_per_fwhm=affordable(design, process.spot, requested))
     task = Task.of(design, process, settings)
-    memory = BASE_BYTES + _BYTES_PER_PIXEL * _pixels(task)
+    memory = _memory(task)
     write, notes = _writing(task)
     strong = too_strong(process, settings, design)
     warnings = (*strong, *_tiny(task), *coarser(settings, requested), *tight(memory))
@@ -151,7 +153,7 @@ def _lighter(full: Forecast, task: Task) -> tuple[str, ...]:
         task, settings=replace(settings, pixels_per_fwhm=COARSEST), scene=replace(scene, grid=grid)
     )
     light = replace(full, steps=_steps(coarse, full.write_seconds))
-    memory, drawn = BASE_BYTES + _BYTES_PER_PIXEL * _pixels(coarse), task.design.area.area / (width * height)
+    memory, drawn = _memory(coarse), task.design.area.area / (width * height)
     if min(light.plan_seconds / full.plan_seconds, memory / full.memory) > _WORTH:
         return ()
     parts = ""
@@ -171,9 +173,13 @@ def _lighter(full: Forecast, task: Task) -> tuple[str, ...]:
     )
 
 
-def _pixels(task: Task) -> float:
+def _memory(task: Task) -> float:
+    """Bytes that a plan needs, its workers' included."""
     rows, columns = task.scene.grid.shape
-    return float(rows * columns)
+    fields = field_count(task)
+    if fields == 1:
+        return BASE_BYTES + _BYTES_PER_PIXEL * rows * columns
+    return BASE_BYTES + _BYTES_PER_PIXEL_OF_FIELDS * rows * columns + at_once(task) * _WORKER_BYTES
 
 
 def _plans(settings: Settings) -> float:
