@@ -269,10 +269,7 @@ def _places(
     at = placed(arranged, process.resin, process.machine, process.spot, settings.origin, settings.offset)
     for note in at.notes:
         talk.tell(note)
-    xy = arranged_places([mark.xy for mark in found], how, drawn)
-    if arranged.alignment:
-        a, b, d, e, tx, ty = arranged.alignment.matrix
-        xy = xy @ [[a, d], [b, e]] + (tx, ty)
+    xy = arranged_places([mark.xy for mark in found], how, drawn, arranged.alignment)
     page, was = at.design.page or (0.0, 0.0), arranged.page or (0.0, 0.0)
     xy = xy + (page[0] - was[0], page[1] - was[1])
     return found, {mark.name: (float(x), float(y)) for mark, (x, y) in zip(found, xy, strict=True)}

@@ -25,6 +25,7 @@ Bonferroni bound; two values are left out with a mark).
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -69,10 +70,9 @@ def fit_marks(marks: Sequence[Fiducial], fit: str = "auto", corners: ArrayLike =
     """
     marks = tuple(marks)
     _check(marks)
+    check_fit(fit)
     if fit == "auto":
         fit = {1: "shift", 2: "rotation"}.get(len(marks), "affine")
-    if fit not in ALIGN_FITS:
-        raise InputError(f"alignment {fit!r} is unknown; known: auto, {', '.join(ALIGN_FITS)}")
     if len(marks) < _LEAST[fit]:
         raise InputError(
             f"an alignment by {fit} needs {_LEAST[fit]} marks, but {len(marks)} "
@@ -89,15 +89,21 @@ def fit_marks(marks: Sequence[Fiducial], fit: str = "auto", corners: ArrayLike =
     return replace(_estimated(marks, x, y, fit, np.reshape(corners, (-1, 2))), suspect=suspect)
 
 
+def check_fit(fit: str) -> None:
+    """Raise for a fit that is unknown."""
+    if fit not in ("auto", *ALIGN_FITS):
+        raise InputError(f"alignment {fit!r} is unknown; known: auto, {', '.join(ALIGN_FITS)}")
+
+
 def _check(marks: tuple[Fiducial, ...]) -> None:
     """Raise for too many marks, and for two that are one."""
     if not 1 <= len(marks) <= _MOST:
         raise InputError(f"{len(marks)} marks are given, but must be 1 to {_MOST}")
     for k, one in enumerate(marks):
         for other in marks[:k]:
-            if np.hypot(*np.subtract(one.design, other.design)) < _APART:
+            if math.dist(one.design, other.design) < _APART:
                 raise InputError(f"mark {one} is given twice, at {_at(other)} and at {_at(one)}; keep one")
-            if np.hypot(*np.subtract(one.machine, other.machine)) < _APART:
+            if math.dist(one.machine, other.machine) < _APART:
                 raise InputError(
                     f"marks {other} and {one} are both found at {_at(one)}: one of them is wrong"
                 )

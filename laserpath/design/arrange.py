@@ -17,13 +17,12 @@ from shapely import affinity
 
 from laserpath.base.arrays import Floats
 from laserpath.base.checks import between, number, whole
-from laserpath.base.entry_points import ALIGN_FITS
 from laserpath.base.errors import InputError, figure
 from laserpath.base.overlay import GRID, minus, tidy, union, valid
 from laserpath.base.quantities import quoted
-from laserpath.design.alignment import as_text, fit_marks
+from laserpath.design.alignment import as_text, check_fit, fit_marks
 from laserpath.design.reading import SHOWS_ABSENCE
-from laserpath.types import Alignment, Design, Fiducial, Point
+from laserpath.types import Alignment, Design, Fiducial, Part, Point
 
 _MOST_COPIES = 10_000
 _MOST_VERTICES = 5_000_000
@@ -82,8 +81,7 @@ class Arrangement:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "align", tuple(self.align))
-        if self.align_fit not in ("auto", *ALIGN_FITS):
-            raise InputError(f"alignment {self.align_fit!r} is unknown; known: auto, {', '.join(ALIGN_FITS)}")
+        check_fit(self.align_fit)
         if self.align_fit != "auto" and not self.align:
             raise InputError(f"--align-fit {self.align_fit} needs marks: --align 10,20=110.2,35.1mm")
         if self.mirror not in ("", "x", "y", "xy"):
@@ -138,9 +136,7 @@ def arrange(design: Design, arrangement: Arrangement) -> Design:
     """The arranged design; its `source` names each step."""
     area, page, part = design.area, design.page, design.part
     for matrix in _matrices(arrangement, design):
-        area = affinity.affine_transform(area, matrix)
-        part = part and replace(part, hull=affinity.affine_transform(part.hull, matrix))
-        page = None if page is None else _box(affinity.affine_transform(shapely.box(*page), matrix))
+        area, page, part = _mapped(area, page, part, matrix)
     area = _polygons(valid(area))
     if arrangement.negative and part:
         raise InputError("--negative cannot be used with --colours: the empty part of a page has no colour")
@@ -162,11 +158,16 @@ def arrange(design: Design, arrangement: Arrangement) -> Design:
     return _aligned(arranged, _alignment(arrangement, design, arranged)) if arrangement.align else arranged
 
 
-def arranged_places(places: ArrayLike, arrangement: Arrangement, drawn: Design) -> Floats:
-    """(N, 2) mm, places of a drawing as it is mirrored, turned and scaled, not aligned; of the first copy."""
-    points = [shapely.Point(place) for place in np.reshape(places, (-1, 2))]
-    for matrix in _matrices(arrangement, drawn):
-        points = [affinity.affine_transform(point, matrix) for point in points]
+def arranged_places(
+    places: ArrayLike, arrangement: Arrangement, drawn: Design, alignment: Alignment | None = None
+) -> Floats:
+    """(N, 2) mm, places of a drawing as it is mirrored, turned and scaled; of the first copy.
+
+    alignment: that of the arranged drawing, by which they are moved, too; None: they are not aligned.
+    """
+    points: shapely.Geometry = shapely.MultiPoint(np.reshape(places, (-1, 2)))
+    for matrix in (*_matrices(arrangement, drawn), *([alignment.matrix] if alignment else [])):
+        points = affinity.affine_transform(points, matrix)
     return shapely.get_coordinates(points)
 
 
@@ -184,14 +185,12 @@ def _alignment(arrangement: Arrangement, drawn: Design, arranged: Design) -> Ali
 
 def _aligned(design: Design, alignment: Alignment) -> Design:
     """The design where the marks of the part are."""
-    a, b, d, e, tx, ty = alignment.matrix
-    matrix: Map = (a, b, d, e, tx, ty)
-    page, part = design.page, design.part
+    area, page, part = _mapped(design.area, design.page, design.part, alignment.matrix)
     return replace(
         design,
-        area=_polygons(valid(affinity.affine_transform(design.area, matrix))),
-        page=None if page is None else _box(affinity.affine_transform(shapely.box(*page), matrix)),
-        part=part and replace(part, hull=affinity.affine_transform(part.hull, matrix)),
+        area=_polygons(valid(area)),
+        page=page,
+        part=part,
         warnings=(*design.warnings, *([alignment.suspect] if alignment.suspect else [])),
         source=(*design.source, alignment.in_short()),
         alignment=alignment,
@@ -201,6 +200,17 @@ def _aligned(design: Design, alignment: Alignment) -> Design:
 def enlargement(design: Design, arrangement: Arrangement) -> float:
     """The factor by which lengths grow, the larger of x and y."""
     return max(_growth(arrangement, design))
+
+
+def _mapped(
+    area: shapely.Geometry, page: Box | None, part: Part | None, matrix: Map
+) -> tuple[shapely.Geometry, Box | None, Part | None]:
+    """Area, page and part under an affine map."""
+    return (
+        affinity.affine_transform(area, matrix),
+        None if page is None else _box(affinity.affine_transform(shapely.box(*page), matrix)),
+        part and replace(part, hull=affinity.affine_transform(part.hull, matrix)),
+    )
 
 
 def _matrices(arrangement: Arrangement, design: Design) -> Iterator[Map]:
