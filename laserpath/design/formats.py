@@ -254,7 +254,7 @@ def _binary(data: bytes, suffix: str) -> Look | None:
     for pattern, look in _MAGIC_PATTERNS:
         if pattern.match(data):
             return look
-    if data.startswith(b"PK\x03\x04"):
+    if is_archive(data):
         return _zipped(data)
     if data.startswith(_COMPOUND):
         return _SUFFIXES.get(suffix) or (
@@ -396,6 +396,11 @@ def detect(data: bytes, suffix: str) -> str:
     if suffix in SUFFIXES:
         return SUFFIXES[suffix]
     raise InputError(by_suffix(suffix) or _unknown(suffix))
+
+
+def is_archive(data: bytes) -> bool:
+    """Whether a file is a ZIP archive, with files in it."""
+    return data.startswith(b"PK\x03\x04")
 
 
 def by_content(data: bytes) -> str | None:

@@ -239,7 +239,10 @@ def _comment(line: str, header: _Header) -> None:
 
 @dataclass(slots=True)
 class _Body:
-    """The state while a file is read. heading: in its header.  route: what is being cut; None: nothing."""
+    """The state while a file is read. heading: in its header.  route: what is being cut; None: nothing.
+
+    at: the last coordinates; replaced and never changed, since paths hold them.
+    """
 
     paths: list[_Path] = field(default_factory=list)
     heading: bool = False
@@ -325,7 +328,7 @@ def _plunge(word: str, body: _Body, number: int) -> None:
     """Lower or raise the router."""
     body.finish(number)
     if word == "M15":
-        body.routing, body.route = True, [dict(body.at)]
+        body.routing, body.route = True, [body.at]
 
 
 def _move(word: str, body: _Body, number: int) -> None:
@@ -338,20 +341,20 @@ def _move(word: str, body: _Body, number: int) -> None:
         body.routing, code = False, None
     if code is not None and code > 3:
         raise InputError(f"{word[:40]!r} is a cycle of the machine, which is not read: write its holes")
-    words = {letter: text for letter, text in _XY.findall(before) if text.strip("+-.")}
+    words = _words(before)
     repeats = int(words.pop("R")) if "R" in words and words["R"].isdecimal() else 0
-    body.decimal &= all("." in text or not text.strip("+-0") for text in words.values())
+    body.decimal &= _is_pointed(words)
     if repeats:
-        body.add([dict(body.at), words], number, repeats)
+        body.add([body.at, words], number, repeats)
         return
     if body.incremental:
         raise InputError("coordinates are incremental (G91), which is not read: write absolute ones")
-    start, body.at = dict(body.at), {**body.at, **{k: v for k, v in words.items() if k in "XY"}}
+    start, body.at = body.at, {**body.at, **{k: v for k, v in words.items() if k in "XY"}}
     if slot:
-        end = {letter: text for letter, text in _XY.findall(after) if text.strip("+-.")}
-        body.decimal &= all("." in text or not text.strip("+-0") for text in end.values())
-        begin, body.at = dict(body.at), {**body.at, **end}
-        body.add([begin, dict(body.at)], number)
+        end = _words(after)
+        body.decimal &= _is_pointed(end)
+        begin, body.at = body.at, {**body.at, **end}
+        body.add([begin, body.at], number)
     elif code == 0:
         body.finish(number)
         body.routing = True
@@ -361,7 +364,17 @@ def _move(word: str, body: _Body, number: int) -> None:
         turn = {"turn": str(code)} if code in (2, 3) else {}
         body.route.append({**body.at, **{k: v for k, v in words.items() if k in "IJA"}, **turn})
     elif not body.routing:
-        body.add([dict(body.at)], number)
+        body.add([body.at], number)
+
+
+def _words(text: str) -> dict[str, str]:
+    """Letter → number as written, without letters that have none."""
+    return {letter: number for letter, number in _XY.findall(text) if number.strip("+-.")}
+
+
+def _is_pointed(words: dict[str, str]) -> bool:
+    """Whether all numbers have a point, or are 0."""
+    return all("." in number or not number.strip("+-0") for number in words.values())
 
 
 def _holes(paths: list[_Path], header: _Header, notation: Digits) -> Iterator[Hole]:

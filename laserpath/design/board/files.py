@@ -36,7 +36,7 @@ from pathlib import Path, PurePosixPath
 
 from laserpath.base import limits
 from laserpath.base.errors import InputError, did_you_mean
-from laserpath.design.formats import HEAD, by_content, head, plain
+from laserpath.design.formats import HEAD, by_content, head, is_archive, plain
 
 SIDES = ("top", "bottom")
 PLANNED = tuple(f"{side}-{what}" for what in ("copper", "mask", "paste", "silk") for side in SIDES)
@@ -60,7 +60,7 @@ class LayerFile:
     """One file of a board. kind: of `KINDS`; '': unknown.  name: in its folder or archive.
 
     said: who said what it is: `given`, `X2`, `job file` or `name`.  rank: of two outlines by name, the lower
-    one counts.  negative: what is drawn is what is absent, as the file says.
+    one counts.
     """
 
     name: str
@@ -68,7 +68,6 @@ class LayerFile:
     kind: str = ""
     said: str = ""
     rank: int = 0
-    negative: bool = False
 
     @property
     def is_gerber(self) -> bool:
@@ -118,11 +117,6 @@ def gather(paths: Sequence[Path], given: Mapping[str, str] | None = None) -> Boa
     return BoardFiles(name, layers, tuple(one.name for one in known if not one.kind))
 
 
-def is_archive(data: bytes) -> bool:
-    """Whether a file's content is a ZIP archive, with files in it."""
-    return data.startswith(b"PK\x03\x04")
-
-
 def _common(paths: Sequence[Path]) -> str:
     """What the names of several files begin with, as the name of the board."""
     same = _same([path.stem for path in paths])
@@ -152,7 +146,6 @@ def _opened(path: Path) -> Iterator[LayerFile]:
 
 
 def _content(path: Path) -> bytes:
-    """The bytes of one file; those of a file that is no layer of a board may be cut off."""
     return limits.content(path, "file of a board")
 
 
@@ -232,7 +225,6 @@ def _is_job(text: str) -> bool:
 # Kinds
 
 _FUNCTION = re.compile(r"TF\.FileFunction,([^*%\n]{1,80})")
-_POLARITY = re.compile(r"TF\.FilePolarity,Negative")
 _SIDES = {"Top": "top", "Bot": "bottom"}
 _WHOLE = {
     "Profile": "outline",
@@ -311,7 +303,6 @@ def _beginning(names: Sequence[str]) -> str:
 def _said(one: LayerFile, job: Mapping[str, str], begin: str) -> LayerFile:
     """A file with what itself, the job file or its name says. begin: of all names."""
     text = one.data[:HEAD].decode("utf-8", "replace")
-    one = replace(one, negative=_POLARITY.search(text) is not None)
     name = PurePosixPath(one.name).name
     function = _FUNCTION.search(text)
     for said, found in (("X2", function and function[1]), ("job file", job.get(name))):
