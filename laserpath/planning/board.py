@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from laserpath import report
@@ -11,9 +11,8 @@ from laserpath.base.errors import one_line
 from laserpath.base.files import write_all
 from laserpath.design import FLATTEN_FWHM
 from laserpath.design.board import BoardExposure, CircuitBoard, load_board
-from laserpath.machine import framing
 from laserpath.physics import optics
-from laserpath.planning.colours import ColourListener, plan_colours
+from laserpath.planning.colours import ColourListener, files_of_all, plan_colours
 from laserpath.planning.pipeline import Plan
 from laserpath.types import Process, Settings
 
@@ -44,22 +43,12 @@ class BoardPlans:
         A plan's files are NAME-top-copper.gcode, .toolpath.svg and .report.html.
         frame: also NAME.frame.gcode, a faint or dark pass around the box of the board.  Returns the paths.
         """
-        folder, plans = Path(folder), list(self.plans.values())
-        texts: dict[Path, str] = {}
-        for one in plans:
-            texts |= one.files(folder)
+        plans = list(self.plans.values())
         outline, holes = self.board.under(self.exposure, plans[0].process.resin.tone)
         turned = [one.design.name for kind, one in self.plans.items() if kind.startswith("bottom")]
         backs = frozenset(() if self.exposure.align else turned)
-        texts[folder / f"{self.board.name}.board.html"] = report.render_colours(
-            self.board.name,
-            [(one.page_data, one.run) for one in plans],
-            report.Underlay(outline, holes, backs, self.exposure.mirror),
-        )
-        if frame:
-            whole = replace(plans[0].design, name=self.board.name)
-            texts[folder / f"{self.board.name}.frame.gcode"] = framing.frame(whole, plans[0].process)
-        return write_all(texts)
+        under = report.Underlay(outline, holes, backs, self.exposure.mirror)
+        return write_all(files_of_all(self.board.name, plans, Path(folder), frame=frame, board=under))
 
 
 def plan_board(

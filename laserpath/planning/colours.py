@@ -43,16 +43,8 @@ class ColourPlans:
         project: also laserpath.toml, which plans all of them again; only if they have one resin.
         Returns the paths.
         """
-        folder, first = Path(folder), self.plans[0]
-        texts: dict[Path, str] = {}
-        for one in self.plans:
-            texts |= one.files(folder)
-        texts[folder / f"{self.name}.colours.html"] = report.render_colours(
-            self.name, [(one.page_data, one.run) for one in self.plans]
-        )
-        if frame:
-            whole = replace(first.design, name=self.name)
-            texts[folder / f"{self.name}.frame.gcode"] = framing.frame(whole, first.process)
+        folder = Path(folder)
+        texts = files_of_all(self.name, self.plans, folder, frame=frame)
         if project:
             texts[folder / project_file.NAME] = self._project(folder)
         return write_all(texts)
@@ -67,6 +59,26 @@ class ColourPlans:
             )
         recipe = tuple(line for line in first.design.recipe if not line.startswith("colour = "))
         return project_file.text(replace(first.design, recipe=recipe), first.process, first.settings, folder)
+
+
+def files_of_all(
+    name: str, plans: Sequence[Plan], folder: Path, *, frame: bool, board: report.Underlay | None = None
+) -> dict[Path, str]:
+    """The files of plans with one zero, their common page, and with `frame` a pass around the box of all.
+
+    name: of the drawing, or of the board.  board: of which they are the layers, if they are no colours.
+    """
+    texts: dict[Path, str] = {}
+    for one in plans:
+        texts |= one.files(folder)
+    page = "colours" if board is None else "board"
+    texts[folder / f"{name}.{page}.html"] = report.render_colours(
+        name, [(one.page_data, one.run) for one in plans], board
+    )
+    if frame:
+        whole = replace(plans[0].design, name=name)
+        texts[folder / f"{name}.frame.gcode"] = framing.frame(whole, plans[0].process)
+    return texts
 
 
 def plan_colours(
