@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -46,3 +47,24 @@ def runs(on: Bools) -> list[tuple[int, int]]:
     """(first, last + 1) of each run of true values (N,), such as the exposing moves of a stroke."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], on, [False]]).astype(np.int8)))
     return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
+
+
+def ends_of(moves: Bools) -> Bools:
+    """(N+1,) whether each vertex is an end of a move that is true (N,)."""
+    return np.append(moves, False) | np.append(False, moves)
+
+
+def joined(spans: Sequence[tuple[int, int]]) -> tuple[Indices, Indices]:
+    """Spans (first, last + 1) of a path's moves as one path, by their numbers in the whole.
+
+    Its moves (n,), −1 for those that join two spans, and its vertices (n+1,).
+    """
+    moves = np.concatenate([np.append(np.arange(a, b), -1) for a, b in spans])[:-1]
+    return moves, np.concatenate([np.arange(a, b + 1) for a, b in spans])
+
+
+def picked(values: Any, index: Indices, other: Any) -> Any:
+    """(n, …) the values with these numbers; `other` where the number is −1."""
+    found = values[np.maximum(index, 0)]
+    found[index < 0] = other
+    return found

@@ -54,7 +54,7 @@ def sinc_taps(t: Floats, count: int) -> SincTaps:
 
 
 def reading(t: Floats, count: int) -> sparse.csr_matrix:
-    """(M, count) matrix that reads `count` values, which repeat, at t (M,),"""
+    """(M, count) matrix that reads `count` values, which repeat, at t (M,), in pixels."""
     taps = sinc_taps(t, count)
     pointer = TAPS * np.arange(len(t) + 1)
     return sparse.csr_matrix((taps.weight.ravel(), taps.at.ravel(), pointer), shape=(len(t), count))

@@ -30,15 +30,13 @@ from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.compute.workers import each, worker_count
 from laserpath.base.overlay import areas, clipped, valid
 from laserpath.base.sinc import reading
-from laserpath.design.scene import Outline, Samples, Scene
+from laserpath.design.scene import Samples, Scene
 from laserpath.physics.dose import DoseModel
 from laserpath.types import Design, Grid, Spot, Target
+from laserpath.types.settings import FIELD_FWHM
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
-
-SIDE_FWHM = 140.0
-"""Side of a field, unless it is given."""
 
 _MARGIN_FWHM = 4.0
 """Width of the rim of a field whose pixels count: an Airy spot changes the dose beyond by less than 2 %."""
@@ -91,7 +89,7 @@ class Partition:
     every: int
 
     @classmethod
-    def of(cls, grid: Grid, fwhm: float, side: float = SIDE_FWHM) -> Partition:
+    def of(cls, grid: Grid, fwhm: float, side: float = FIELD_FWHM) -> Partition:
         """side: of a field, FWHM; it may be half as large again."""
         pixels = fwhm / grid.pitch
         every = max(2, int(2 * pixels / _GIVEN_PIXELS + 1e-6))
@@ -182,12 +180,9 @@ class Partition:
         zero, window = self.origin(field), Grid((0.0, 0.0), self.grid.pitch, self.shape)
         design = _clipped(scene.design, window, zero)
         samples, near = scene.samples, self.near(field, scene.samples.xy)
-        outline = Outline(design, scene.fwhm)
-        outline.__dict__["samples"] = Samples(
-            samples.xy[near] - zero, samples.normal[near], samples.corner[near]
-        )
-        part = Scene(design, window, scene.spot, scene.resin, outline)
-        part.__dict__["target"] = Target(window, _window(scene.target.coverage, field.window))
+        target = Target(window, _window(scene.target.coverage, field.window))
+        inside = Samples(samples.xy[near] - zero, samples.normal[near], samples.corner[near])
+        part = Scene.of(design, target, scene.spot, scene.resin, inside)
         around = self.given_window(field)
         return FieldView(part, tuple(_window(one, around) for one in given), self.every)
 

@@ -180,9 +180,13 @@ class Scene:
         return cls(design, grid_for(design, spot, pixels_per_fwhm), spot, resin)
 
     @classmethod
-    def of(cls, design: Design, target: Target, spot: Spot, resin: Resin) -> Scene:
-        """The scene of a target that is known already."""
+    def of(
+        cls, design: Design, target: Target, spot: Spot, resin: Resin, samples: Samples | None = None
+    ) -> Scene:
+        """The scene of a target that is known already, and of samples if they are."""
         scene = cls(design, target.grid, spot, resin)
+        if samples is not None:
+            scene.outline.__dict__["samples"] = samples
         scene.__dict__["target"] = target  # where `cached_property` keeps it
         return scene
 

@@ -21,7 +21,7 @@ from laserpath.design.partition import (
     worked_on,
 )
 from laserpath.design.scene import Scene
-from laserpath.measure.edges import edges_at
+from laserpath.measure.edges import errors_at
 from laserpath.measure.figures import CuredAreas, print_figures
 from laserpath.physics.dose import accurate_model
 from laserpath.physics.resin import path_energy
@@ -113,11 +113,8 @@ def measure_field(job: MeasureJob) -> FieldMeasure:
         path = job.lines.path(k)
         rest = job.view.read(given - job.view.light(*path, spot))
         doses.append(accurate_model(scene.grid, spot).line_dose(*path) + rest)
-    found = [edges_at(dose, scene, job.exposures) for dose in doses] if job.own.any() else []
-    epe, missing = (
-        np.array([[getattr(one, name)[job.own] for one in edges] for edges in found])
-        for name in ("epe", "missing")
-    )
+    found = [errors_at(dose, scene, job.exposures) for dose in doses] if job.own.any() else []
+    epe, missing = (np.array([one[k][:, job.own] for one in found]) for k in (0, 1))
     if not job.areas:
         return FieldMeasure(epe, missing)
     areas = CuredAreas.of(doses[0], doses[1], scene, job.core)
@@ -176,12 +173,9 @@ class FieldsMeasured:
                 dose[inside] = found.dose
         return cls(epe, missing, dose, CuredAreas.added(parts) if parts else None)
 
-    def edges(self, scene: Scene, spot: int = 0) -> Edges:
-        """The edges at the first exposure of a spot."""
-        samples = scene.samples
-        return Edges(samples.xy, samples.normal, self.epe[spot, 0], self.missing[spot, 0], samples.corner)
-
-    def figures(self, scene: Scene) -> PrintFigures:
-        """The figures of the print in focus."""
+    def printed(self, scene: Scene) -> tuple[Edges, PrintFigures]:
+        """The edges at the first exposure in focus, and the figures of that print."""
         assert self.areas is not None, "areas were not asked for"
-        return print_figures(self.areas, self.dose, self.edges(scene), scene)
+        samples = scene.samples
+        edges = Edges(samples.xy, samples.normal, self.epe[0, 0], self.missing[0, 0], samples.corner)
+        return edges, print_figures(self.areas, self.dose, edges, scene)

@@ -53,12 +53,19 @@ def edges_at(
     dose: Floats, scene: Scene, exposures: Sequence[float], level: float | None = None
 ) -> tuple[Edges, ...]:
     """The edge placement errors at each relative exposure; `dose` and `level` as in `edge_errors`."""
-    samples, threshold = scene.samples, scene.critical_dose if level is None else level
-    found = _Normals.of(dose, scene.grid, samples, scene.fwhm).edges(exposures, threshold)
+    samples, found = scene.samples, errors_at(dose, scene, exposures, level)
     return tuple(
         Edges(samples.xy, samples.normal, epe, missing, samples.corner)
         for epe, missing in zip(*found, strict=True)
     )
+
+
+def errors_at(
+    dose: Floats, scene: Scene, exposures: Sequence[float], level: float | None = None
+) -> tuple[Floats, Bools]:
+    """(EPE (K, M) mm, whether it is missing (K, M)) of `edges_at`, at K relative exposures."""
+    threshold = scene.critical_dose if level is None else level
+    return _Normals.of(dose, scene.grid, scene.samples, scene.fwhm).edges(exposures, threshold)
 
 
 def best_exposure(dose: Floats, scene: Scene) -> float:

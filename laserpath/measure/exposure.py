@@ -92,8 +92,8 @@ class Exposure:
         scene, grid, spot = self.scene, self.scene.grid, self.scene.spot
         if not Partition.of(grid, scene.fwhm).single:
             found = FieldsMeasured.of(paths, scene, (spot, optics.widened(spot, DEFOCUS)))
-            edges = found.edges(scene)
-            return Measurement(found.figures(scene), self.program.motion, grid, found.dose, edges)
+            edges, figures = found.printed(scene)
+            return Measurement(figures, self.program.motion, grid, found.dose, edges)
         dose = _dose(paths, grid, spot)
         defocused = _dose(paths, grid, optics.widened(spot, DEFOCUS))
         edges = edge_errors(dose, scene)

@@ -81,11 +81,7 @@ class CuredAreas:
 
     @classmethod
     def of(
-        cls,
-        dose: Floats,
-        defocused: Floats,
-        scene: Scene,
-        core: tuple[slice, slice] = (slice(None), slice(None)),
+        cls, dose: Floats, defocused: Floats, scene: Scene, core: tuple[slice, slice] = _WHOLE
     ) -> CuredAreas:
         """dose, defocused: (rows, columns) mJ/mm² on the scene's grid.  core: the pixels that count."""
         critical_dose, coverage = scene.critical_dose, scene.target.coverage[core]

@@ -16,8 +16,9 @@ import numpy as np
 from laserpath.base.errors import InputError
 from laserpath.design.partition import Partition
 from laserpath.design.scene import Scene
-from laserpath.measure import DEFOCUS, edges_at
+from laserpath.measure import DEFOCUS
 from laserpath.measure.by_field import FieldsMeasured
+from laserpath.measure.edges import errors_at
 from laserpath.physics import optics
 from laserpath.physics.dose import accurate_model
 from laserpath.types import Toolpath
@@ -45,11 +46,8 @@ def process_window(
     _check("widths", widths)
     spots = [optics.widened(scene.spot, width) for width in widths]
     if Partition.of(scene.grid, scene.fwhm).single:
-        found = [edges_at(accurate_model(scene.grid, spot).dose(path), scene, doses) for spot in spots]
-        epe, missing = (
-            np.array([[getattr(one, name) for one in edges] for edges in found])
-            for name in ("epe", "missing")
-        )
+        found = [errors_at(accurate_model(scene.grid, spot).dose(path), scene, doses) for spot in spots]
+        epe, missing = (np.array(part) for part in zip(*found, strict=True))
     else:
         by_fields = FieldsMeasured.of([path], scene, spots, doses, areas=False)
         epe, missing = by_fields.epe, by_fields.missing

@@ -20,7 +20,7 @@ from scipy import ndimage
 from scipy.spatial import cKDTree
 
 import gcode
-from laserpath.base.arrays import Bools, Floats, Indices
+from laserpath.base.arrays import Bools, Floats, Indices, ends_of
 from laserpath.base.errors import InputError
 from laserpath.base.plan_steps import PlanPart
 from laserpath.machine import convert
@@ -279,7 +279,7 @@ class _Trial:
         vertices (V, 2) and their displacements (V, 2), middles of moves (M, 2), mm, and line energies (M,).
         """
         regions, before, on = _Regions.of(self.task.scene.target), self.drawn.xy, self.drawn.on
-        lit = np.append(on, False) | np.append(False, on)
+        lit = ends_of(on)
         middle = (before[1:] + before[:-1]) / 2
         vertices, moves = lit & chosen[regions.at(before)], on & chosen[regions.at(middle)]
         return before[vertices], (self.path.xy - before)[vertices], middle[moves], self.path.energy[moves]

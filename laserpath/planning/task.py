@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from laserpath.design.partition import Partition
 from laserpath.design.scene import Scene
 from laserpath.types import Design, Machine, Process, Settings
 
@@ -31,6 +32,11 @@ class Task:
     def machine(self) -> Machine:
         """The machine of the process."""
         return self.process.machine
+
+    @property
+    def partition(self) -> Partition:
+        """The fields of its grid."""
+        return Partition.of(self.scene.grid, self.scene.fwhm, self.settings.field_fwhm)
 
     def within(self, iterations: int) -> Task:
         """This task with another maximum of iterations."""

@@ -21,6 +21,9 @@ from laserpath.types.drawing import Point
 SEGMENTS_FWHM = (0.1, 100)
 """Limits of the longest move while optimising, in FWHM."""
 
+FIELD_FWHM = 140.0
+"""Side of a field (`design.partition`), unless it is given."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -61,7 +64,7 @@ class Settings:
     origin: str = "auto"
     offset: Point = (0.0, 0.0)
     seed: int = 0
-    field_fwhm: float = 140.0
+    field_fwhm: float = FIELD_FWHM
     report: str = "full"
 
     @property

@@ -61,10 +61,11 @@ def test_figures_and_edges_are_those_of_the_whole(scene: Scene, path: Toolpath) 
     edges = edge_errors(dose, scene)
     found = FieldsMeasured.of([path], scene, (SPOT, wide))
     assert np.abs(found.dose - dose).max() < 1e-4 * dose.max()
-    assert (found.edges(scene).missing == edges.missing).all()
+    seen, print_ = found.printed(scene)
+    assert (seen.missing == edges.missing).all()
     near = ~edges.missing
-    assert np.abs(found.edges(scene).epe - edges.epe)[near].max() < 1e-3 * FWHM
-    figures, whole = found.figures(scene).as_dict(), cure_figures(dose, blurred, edges, scene).as_dict()
+    assert np.abs(seen.epe - edges.epe)[near].max() < 1e-3 * FWHM
+    figures, whole = print_.as_dict(), cure_figures(dose, blurred, edges, scene).as_dict()
     for name, value in whole.items():
         assert figures[name] == pytest.approx(value, rel=2e-3, abs=2e-4), name
 

@@ -56,8 +56,8 @@ __all__ = [
     "own_copy",
     "start",
     "strips_of",
-    "use_processors",
     "ti",
+    "use_processors",
 ]
 
 

@@ -30,7 +30,7 @@ def worker_count() -> int:
     return count if (count := cpu_count()) > 1 else 0
 
 
-def summoned() -> Any:
+def _pool() -> Any:
     """The pool of workers, which start now; an executor of `concurrent.futures`."""
     from loky import get_reusable_executor  # some tens of ms, which small designs need not wait for
 
@@ -53,7 +53,7 @@ def each(function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[
 
     try:
         for task in tasks:
-            waiting.append((task, summoned().submit(function, task)))
+            waiting.append((task, _pool().submit(function, task)))
             if len(waiting) >= _AHEAD * worker_count():
                 yield first()
         while waiting:

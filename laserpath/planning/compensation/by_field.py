@@ -12,13 +12,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from laserpath.base.arrays import Bools, Floats, Indices, runs
+from laserpath.base.arrays import Bools, Floats, Indices, ends_of, joined, picked, runs
 from laserpath.design.partition import FieldView, Partition, PlanField, worked_on
 from laserpath.design.scene import Scene
 
 _CONTEXT = 2
 """Rows before and after a field's own that its corners' speeds are computed with."""
-
 
 Answer = TypeVar("Answer")
 Job = TypeVar("Job")
@@ -51,29 +50,19 @@ class RunPart:
             return None
         here = np.convolve(own | vertices[1:] | vertices[:-1], np.ones(2 * _CONTEXT + 1), "same") > 0.5
         spans = runs(here)
-        rows = np.concatenate([np.append(np.arange(a, b), -1) for a, b in spans])[:-1]
-        pieces = np.concatenate([np.append(np.arange(first[a], first[b]), -1) for a, b in spans])[:-1]
-        ends = np.concatenate([np.arange(first[a], first[b] + 1) for a, b in spans])
-        at = np.concatenate([np.arange(a, b + 1) for a, b in spans])
-        counts = np.where(rows >= 0, np.diff(first)[np.maximum(rows, 0)], 1)
-        begins = np.append(0, np.cumsum(counts)).astype(np.int64)
-        joined = np.append(rows < 0, False) | np.append(False, rows < 0)
-        mine = (rows >= 0) & own[np.maximum(rows, 0)]
-        return cls(rows, pieces, ends, at, begins, mine, vertices[at] & ~joined)
+        rows, at = joined(spans)
+        pieces, ends = joined([(first[a], first[b]) for a, b in spans])
+        begins = np.append(0, np.cumsum(picked(np.diff(first), rows, 1))).astype(np.int64)
+        mine = picked(own, rows, False)
+        return cls(rows, pieces, ends, at, begins, mine, vertices[at] & ~ends_of(rows < 0))
 
     def of_rows(self, values: Any, join: Any) -> Any:
         """(n, …) of the run's rows. join: of the rows that join."""
-        return _picked(values, self.row, join)
+        return picked(values, self.row, join)
 
     def of_pieces(self, values: Any, join: Any) -> Any:
         """(p, …) of the run's pieces. join: of the pieces that join."""
-        return _picked(values, self.piece, join)
-
-
-def _picked(values: Any, index: Indices, join: Any) -> Any:
-    found = values[np.maximum(index, 0)]
-    found[index < 0] = join
-    return found
+        return picked(values, self.piece, join)
 
 
 def run_parts(
@@ -90,7 +79,7 @@ def run_parts(
         own = lit & (owner == k) & near[1:] & near[:-1]
         # A vertex may move if all that is lit beside it is near.
         beside = lit & ~(near[1:] & near[:-1])
-        movable = (vertices == k) & near & ~(np.append(beside, False) | np.append(False, beside))
+        movable = (vertices == k) & near & ~ends_of(beside)
         if (part := RunPart.of(first, own, movable)) is not None:
             found.append((field, part))
     return found

@@ -34,7 +34,7 @@ from gcode.motion.response import PowerRules, centred, light, neighbour
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.arrays import Indices as Ints
 from laserpath.base.compute.beside import in_parts
-from laserpath.design.partition import FieldView, Partition, given_model
+from laserpath.design.partition import FieldView, given_model
 from laserpath.design.scene import Scene
 from laserpath.machine import convert
 from laserpath.machine.powers import energy_at_full_power
@@ -448,7 +448,7 @@ def _best_digits(xy: Floats, response: gcode.motion.Response, digits: Indices, t
         return np.asarray(response.light((digits * rules.digit).astype(np.float64)))
 
     lit, ends, process = light() > 0, run.xyz[:, :2].copy(), task.process
-    partition = Partition.of(scene.grid, scene.fwhm, task.settings.field_fwhm)
+    partition = task.partition
     if partition.single:
         dose = relative_dose(run, light(), accurate_model(scene.grid, scene.spot), task)
         pieces = ends, lit, run.duration, response.share

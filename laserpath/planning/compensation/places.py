@@ -29,7 +29,7 @@ from scipy.spatial import cKDTree
 
 import gcode
 from gcode.compiled import cached
-from laserpath.base.arrays import Bools, Floats
+from laserpath.base.arrays import Bools, Floats, ends_of
 from laserpath.base.arrays import Indices as Ints
 from laserpath.base.compute.beside import in_parts
 from laserpath.design.partition import FieldView, Partition, given_model
@@ -449,19 +449,18 @@ def best_places(
     pieces = MovedPieces(run.xyz[:, :2].copy(), parts_behind(moves, run), energy, response.first)
     price = _price(part.path, task, time_weight) * len(scene.samples.xy) / edge_weight
     step, corners, room = _shift(machine, scene.fwhm), _corners(moves, machine), np.array(bounds_of(task))
-    partition = Partition.of(scene.grid, scene.fwhm, task.settings.field_fwhm)
+    partition = task.partition
+    model = (
+        accurate_model(scene.grid, scene.spot)
+        if partition.single
+        else given_model(partition.given_grid, scene.spot)
+    )
+    dose, movable = relative_dose(run, light, model, task), np.ones(len(moves.xy), dtype=bool)
+    whole = PlacesJob(scene, dose, moves.xy, movable, pieces, price, corners, step, room, process)
     if partition.single:
-        dose = relative_dose(run, light, accurate_model(scene.grid, scene.spot), task)
-        movable = np.ones(len(moves.xy), dtype=bool)
-        whole = PlacesJob(scene, dose, moves.xy, movable, pieces, price, corners, step, room, process)
         xy, _ = field_places(whole)
     else:
-        model = given_model(partition.given_grid, scene.spot)
-        dose = relative_dose(run, light, model, task)
-        xy = moves.xy + step * _by_fields(
-            PlacesJob(scene, dose, moves.xy, moves.power > 0, pieces, price, corners, step, room, process),
-            partition, model,
-        )  # fmt: skip
+        xy = moves.xy + step * _by_fields(whole, moves.power > 0, partition, model)
     moved = _uncrowded(replace(part.path, xy=xy[RESTS:]), part.path, machine)
     return MachineProgram.of_moves(convert.to_moves(moved, machine), process)
 
@@ -505,10 +504,10 @@ def field_places(job: PlacesJob) -> tuple[Floats, Ints]:
     return xy, total
 
 
-def _by_fields(whole: PlacesJob, partition: Partition, model: DoseModel) -> Ints:
-    """(rows + 1, 2) steps of the vertices, field by field. whole: of the design; its dose on the coarse grid.
+def _by_fields(whole: PlacesJob, lit: Bools, partition: Partition, model: DoseModel) -> Ints:
+    """(rows + 1, 2) steps of the vertices, field by field. lit: (rows,).
 
-    movable: (rows,) lit rows of it.
+    whole: of the design; its dose is on the coarse grid of the model.
     """
     pieces, scene, process = whole.pieces, whole.scene, whole.process
     steps = np.zeros(whole.xy.shape, np.int64)
@@ -529,9 +528,8 @@ def _by_fields(whole: PlacesJob, partition: Partition, model: DoseModel) -> Ints
             pieces.ends[part.end] - zero, part.of_pieces(pieces.part, 1.0),
             part.of_pieces(pieces.energy, 0.0), part.first,
         )  # fmt: skip
-        joins = part.row < 0
         square = whole.corners.square[part.vertex].copy()
-        square[np.append(joins, False) | np.append(False, joins)] = 0.0  # no head passes there
+        square[ends_of(part.row < 0)] = 0.0  # no head passes there
         return replace(
             whole,
             scene=view.scene,
@@ -544,7 +542,7 @@ def _by_fields(whole: PlacesJob, partition: Partition, model: DoseModel) -> Ints
             room=whole.room - zero,
         )
 
-    parts = run_parts(partition, whole.xy, pieces.first, whole.movable)
+    parts = run_parts(partition, whole.xy, pieces.first, lit)
     for part, (_, found) in by_fields(partition, parts, light, job, field_places, scene):
         steps[part.vertex[part.vertices]] = found[part.vertices]
     return steps
@@ -571,7 +569,7 @@ def _near(pieces: MovedPieces, scene: Scene, bright: Floats) -> Bools:
     close = np.isfinite(distance)
     lit = (close[:-1] | close[1:]) & (pieces.energy > 0)
     rows = np.diff(np.append(0, np.cumsum(lit))[pieces.first]) > 0
-    return np.asarray(np.append(rows, False) | np.append(False, rows))
+    return ends_of(rows)
 
 
 def _uncrowded(moved: Toolpath, before: Toolpath, machine: Machine) -> Toolpath:
@@ -580,7 +578,7 @@ def _uncrowded(moved: Toolpath, before: Toolpath, machine: Machine) -> Toolpath:
         return moved
     xy, allowed = moved.xy.copy(), np.maximum(crowding(before, machine), FULL)
     while (crowded := moved.on & (crowding(moved, machine) > allowed)).any():
-        here = np.append(crowded, False) | np.append(False, crowded)
+        here = ends_of(crowded)
         if (xy[here] == before.xy[here]).all():
             break
         xy[here] = before.xy[here]

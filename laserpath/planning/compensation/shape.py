@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 import gcode
-from laserpath.base.arrays import Floats, Indices
+from laserpath.base.arrays import Floats, Indices, joined, picked
 from laserpath.machine import convert
 from laserpath.machine.program import longest_piece
 from laserpath.machine.rest import RESTS, rested
@@ -92,22 +92,20 @@ class ExecutedShape:
         first, last, at = moves[begins], moves[stops], np.flatnonzero(begins)
         low, high = np.searchsorted(self.move, first), np.searchsorted(self.move, last, "right")
         # A piece without light goes from the last end of each run of moves to the first of the next.
-        ends = np.concatenate([np.arange(a, b + 1) for a, b in zip(low, high, strict=True)])
-        joins = np.cumsum(high - low + 1) - 1
-        pieces, joints = np.delete(ends, joins), (joins - np.arange(len(joins)))[:-1]
+        pieces, ends = joined(list(zip(low, high, strict=True)))
         run = np.repeat(np.arange(len(first)), high - low + 1)
         weight = self.weight[ends].tocoo()
         own = run[weight.row]
         inside = (weight.col >= first[own]) & (weight.col <= last[own] + 1)
         entries = weight.row[inside], (weight.col + (at - first)[own])[inside]
-        index = np.delete(run, joins)
+        shifted = self.move[np.maximum(pieces, 0)] + (at - first)[run[:-1]]
         return ExecutedShape(
             ends=self.ends[ends] - zero,
             vertices=self.vertices[vertices] - zero,
             weight=sparse.csr_matrix((weight.data[inside], entries), shape=(len(ends), len(vertices))),
-            move=np.insert(self.move[pieces] + (at - first)[index], joints, 0),
-            share=np.insert(self.share[pieces], joints, 0.0),
-            duration=np.insert(self.duration[pieces], joints, 0.0),
+            move=np.where(pieces >= 0, shifted, 0),
+            share=picked(self.share, pieces, 0.0),
+            duration=picked(self.duration, pieces, 0.0),
         )
 
     def pull(self, d_ends: Floats, d_energy: Floats, moves: int) -> tuple[Floats, Floats]:

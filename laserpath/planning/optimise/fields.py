@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from laserpath.base.arrays import Bools, Floats, Indices, runs
+from laserpath.base.arrays import Bools, Floats, Indices, ends_of, joined, picked, runs
 from laserpath.design.partition import (
     FieldView,
     Partition,
@@ -146,7 +146,9 @@ class _Sweep:
                 path, given = self.path, [one.copy() for one in self._given]
                 jobs = (self._job(field, own, path, given) for field, own in now)
                 done = len(histories)
-                for (field, own), found in zip(now, _solved(jobs, progress, done, len(owned)), strict=False):
+                for (field, own), found in zip(
+                    now, self._solved(jobs, progress, done, len(owned)), strict=True
+                ):
                     self._take(field, own, found)
                     histories.append(found.loss)
                     converged = converged and found.converged
@@ -161,7 +163,7 @@ class _Sweep:
     @property
     def path(self) -> EnergyPath:
         """The path as the fields so far have left it."""
-        return EnergyPath(self._xy.copy(), self._energy.copy(), self._speed.copy())
+        return EnergyPath(self._xy, self._energy, self._speed)  # which copies them
 
     def _owned(self) -> list[tuple[PlanField, _Own]]:
         """The fields in which something is lit, each with its moves."""
@@ -190,7 +192,7 @@ class _Sweep:
             edge_weight=share * problem.objective.edge_weight,
         )
         time = problem.time and replace(
-            problem.time, on=own.lit(problem.time.on), speed=own.of_moves(problem.time.speed, 1.0)
+            problem.time, on=own.of_moves(problem.time.on, False), speed=own.of_moves(problem.time.speed, 1.0)
         )
         low, high = (bound - zero for bound in problem.bounds)
         far = pitch * (np.array(view.grid.shape[::-1]) - 2.0)
@@ -203,15 +205,26 @@ class _Sweep:
             objective=objective,
             dose_error=edge.dose_error if edge else 0.0,
             process=problem.process,
-            bounds=(
-                np.maximum(low, pitch),
-                np.minimum(high, far),
-            ),
+            bounds=(np.maximum(low, pitch), np.minimum(high, far)),
             schedule=self._schedule,
             time=time,
             blur=problem.blur,
             shape=problem.shape and problem.shape.part(own.move, own.vertex, zero),
         )
+
+    def _solved(
+        self, jobs: Iterator[FieldJob], progress: Listener | None, done: int, of: int
+    ) -> Iterator[FieldResult]:
+        """The results of jobs in their order, by workers if that is worth it. done: fields before, of all."""
+        if is_alone(of):
+            for k, job in enumerate(jobs, done):
+                yield solve_field(job, _part_of(progress, k, of))
+            return
+        stage, iterations = self._schedule.stage, self._schedule.iterations
+        for k, found in enumerate(worked_on(solve_field, jobs, of), done + 1):
+            if progress is not None:
+                progress(Progress(stage, iterations * k // of, iterations, found.loss[-1]))
+            yield found
 
     def _take(self, field: PlanField, own: _Own, found: FieldResult) -> None:
         """Take over what a field has found, and its light."""
@@ -223,18 +236,6 @@ class _Sweep:
         self._speed[own.move[moved]] = found.path.speed[moved]
         for light, change in zip(self._given, found.change, strict=True):
             add_light(light, self._partition.given_window(field), change)
-
-
-def _solved(jobs: Iterator[FieldJob], progress: Listener | None, done: int, of: int) -> Iterator[FieldResult]:
-    """The results of jobs in their order, by workers if that is worth it. done: fields before, of all."""
-    if is_alone(of):
-        for k, job in enumerate(jobs, done):
-            yield solve_field(job, _part_of(progress, k, of))
-        return
-    for k, found in enumerate(worked_on(solve_field, jobs, of), done + 1):
-        if progress is not None:
-            progress(replace(found.latest, iteration=found.latest.of * k // of))
-        yield found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -267,32 +268,29 @@ class _Own:
             return None
         # A vertex may move if no lit move beside it is another field's; the ends of a ring are one vertex.
         others = on & ~mine
-        alone = vertices & ~(np.append(others, False) | np.append(False, others))
-        alone[rings] = alone[rings].all(axis=1)[:, None]
+        alone = vertices.copy()
+        alone[ends_of(others)] = False
+        alone[rings] = alone[rings].all(axis=1, keepdims=True)
         parts = _parts(mine, rings)
-        vertex = np.concatenate([np.arange(first, last + 1) for first, last, _ in parts])
+        move, vertex = joined([(first, last) for first, last, _ in parts])
         twin = np.full(len(vertex), -1)
-        move = np.concatenate([np.append(np.arange(first, last), -1) for first, last, _ in parts])[:-1]
         # Where the rest of a ring goes on at its beginning, the vertex is there twice, and no travel between.
         ends = np.cumsum([last - first + 1 for first, last, _ in parts]) - 1
         met = ends[[goes_on for _, _, goes_on in parts]]
         twin[met] = vertex[met + 1]
         vertex, twin, move = np.delete(vertex, met + 1), np.delete(twin, met + 1), np.delete(move, met)
-        own = mine[np.maximum(move, 0)] & (move >= 0)
-        lit = np.append(own, False) | np.append(False, own)
-        return cls(vertex, twin, move, own, Free(alone[vertex] & lit, own & moves[np.maximum(move, 0)]))
+        own = picked(mine, move, False)
+        return cls(
+            vertex, twin, move, own, Free(alone[vertex] & ends_of(own), own & picked(moves, move, False))
+        )
 
-    def of_moves(self, values: Any, join: float) -> Any:
+    def of_moves(self, values: Any, join: Any) -> Any:
         """(n,) of the whole path's moves. join: of the travels that join."""
-        return np.where(self.move >= 0, values[np.maximum(self.move, 0)], join)
+        return picked(values, self.move, join)
 
     def energies(self, energy: Floats) -> Floats:
         """(n,) line energies; 0 of the neighbours, whose light is given."""
-        return np.where(self.mine, energy[np.maximum(self.move, 0)], 0.0)
-
-    def lit(self, on: Bools) -> Bools:
-        """(n,) whether each move is lit, here or in another field."""
-        return (self.move >= 0) & on[np.maximum(self.move, 0)]
+        return np.where(self.mine, self.of_moves(energy, 0.0), 0.0)
 
 
 def _rings(path: EnergyPath) -> Indices:
@@ -352,15 +350,11 @@ class FieldJob:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FieldResult:
-    """path: of the field.  loss: (iterations,) history.  change: of the given light, for each spot.
-
-    latest: where the stage is after it.
-    """
+    """path: of the field.  loss: (iterations,) history.  change: of the given light, for each spot."""
 
     path: EnergyPath
     loss: Floats
     change: Sequence[Floats]
-    latest: Progress
     stopped: bool
     converged: bool
 
@@ -402,8 +396,7 @@ def solve_field(job: FieldJob, progress: Listener | None = None) -> FieldResult:
     loss = Loss.of(objective, light, time=job.time, blurred=blurred, shape=job.shape)
     found = optimise(job.path, loss, job.process, job.schedule, progress, job.bounds, job.free)
     change = [now - then for now, then in zip(_lights(job, found.path), before, strict=True)]
-    latest = Progress(job.schedule.stage, job.schedule.iterations, job.schedule.iterations, found.loss[-1])
-    return FieldResult(found.path, found.loss, change, latest, found.stopped, found.converged)
+    return FieldResult(found.path, found.loss, change, found.stopped, found.converged)
 
 
 def _lights(job: FieldJob, path: EnergyPath) -> list[Floats]:
