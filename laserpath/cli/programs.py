@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from laserpath.simulation.source import Source
     from laserpath.types import Point, Process
 
+_FOLDER_AND_QUIET = {name: OUTPUT["Output"][name] for name in ("-o --output", "-q --quiet")}
 _OUT: Options = {
     "Output": {
-        **{name: OUTPUT["Output"][name] for name in ("-o --output", "-q --quiet")},
+        **_FOLDER_AND_QUIET,
         "--project": {
             "metavar": "FILE",
             "help": "Project file with machine, resin and spot  [that in the head of FILE, if any]",
@@ -186,12 +187,7 @@ _MARKS: Options = {
         "--each": {"is_flag": True, "help": "Write a program for each mark, which ends there: for jogging"},
     }
 }
-_MARKS_OUT: Options = {
-    "Output": {
-        **{name: OUTPUT["Output"][name] for name in ("-o --output", "-q --quiet")},
-        "--project": FILES["Output"]["--project"],
-    }
-}
+_MARKS_OUT: Options = {"Output": {**_FOLDER_AND_QUIET, "--project": FILES["Output"]["--project"]}}
 
 _MARKS_EPILOG = """\b
 Examples:
@@ -277,16 +273,16 @@ def _places(
 
 def _keep(sheet: Path) -> None:
     """Raise if the table is there already, with places that somebody has filled in."""
-    from laserpath.design.alignment import marks_of
+    from laserpath.design.alignment import measured_in
 
     if not sheet.exists():
         return
     try:
-        marks_of([str(sheet)])
-    except InputError as error:
-        if "no mark has its" in str(error):
-            return
-    raise InputError(f"{str(sheet)!r} is there already, and has places that would be lost; move it first")
+        measured = bool(measured_in(sheet))
+    except InputError:
+        measured = True  # what cannot be read may have places all the same
+    if measured:
+        raise InputError(f"{str(sheet)!r} is there already, and has places that would be lost; move it first")
 
 
 def _plain(name: str) -> str:

@@ -39,6 +39,7 @@ from laserpath.base.arrays import Floats
 from laserpath.base.entry_points import ALIGN_FITS
 from laserpath.base.errors import InputError, figure
 from laserpath.base.quantities import LENGTH, convert, parse
+from laserpath.types import Point
 from laserpath.types.alignment import Alignment, Fiducial, Fitted
 
 COLUMNS = ("mark", "design_x_mm", "design_y_mm", "machine_x_mm", "machine_y_mm")
@@ -251,7 +252,11 @@ def marks_of(given: Iterable[str | Fiducial]) -> tuple[Fiducial, ...]:
         elif "=" in one:
             marks.append(mark_of(one))
         else:
-            marks.extend(_of_file(Path(one)))
+            path = Path(one)
+            measured = measured_in(path)
+            if not measured:
+                raise InputError(f"{path}: no mark has its machine_x_mm and machine_y_mm filled in")
+            marks.extend(measured)
     return tuple(marks)
 
 
@@ -261,14 +266,15 @@ def mark_of(text: str) -> Fiducial:
     parts = [place.split(",") for place in places.split("=")]
     if [len(part) for part in parts] != [2, 2]:
         raise InputError(f"{text!r} is not a mark such as 10,20=110.2,35.1mm: drawn place = found place")
-    (x, y), (u, v) = ([_length(value, pair[-1]) for value in pair] for pair in parts)
-    return Fiducial((x, y), (u, v), name.strip())
+    design, machine = map(point_of, parts)
+    return Fiducial(design, machine, name.strip())
 
 
-def _length(text: str, last: str) -> float:
-    """A length in mm; a bare number has the unit of `last`."""
-    _, unit = parse(last, LENGTH, "mm")
-    return convert(*parse(text, LENGTH, unit), LENGTH)
+def point_of(parts: Sequence[str]) -> Point:
+    """`10`, `20um` → (x, y) mm; a bare x has the unit of y, and a bare y is in mm."""
+    _, unit = parse(parts[-1], LENGTH, "mm")
+    x, y = (convert(*parse(part, LENGTH, unit), LENGTH) for part in parts)
+    return x, y
 
 
 def as_text(mark: Fiducial) -> str:
@@ -278,7 +284,7 @@ def as_text(mark: Fiducial) -> str:
     return f"{name}:{x}={y}" if name else f"{x}={y}"
 
 
-def _of_file(path: Path) -> list[Fiducial]:
+def measured_in(path: Path) -> list[Fiducial]:
     """The marks of a table; rows whose machine columns are empty are not yet measured, and left out."""
     try:
         text = limits.content(path, "table of marks").decode("utf-8-sig", "replace")
@@ -289,14 +295,11 @@ def _of_file(path: Path) -> list[Fiducial]:
         missing = [name for name in COLUMNS if name not in (rows.fieldnames or ())]
         if missing:
             raise InputError(f"column {missing[0]!r} is missing; a table of marks has {', '.join(COLUMNS)}")
-        marks = [mark for row in rows for mark in _of_row(row, delimiter)]
+        return [mark for row in rows for mark in _of_row(row, delimiter)]
     except csv.Error as error:
         raise InputError(f"{path}: it is not a CSV file: {error}") from None
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    if not marks:
-        raise InputError(f"{path}: no mark has its machine_x_mm and machine_y_mm filled in")
-    return marks
 
 
 def _of_row(row: dict[str, str | None], delimiter: str) -> list[Fiducial]:

@@ -23,7 +23,7 @@ from laserpath.base.errors import InputError, figure
 from laserpath.base.overlay import union
 from laserpath.base.quantities import LENGTH, convert, parse
 from laserpath.design import content, formats
-from laserpath.design.alignment import COLUMNS
+from laserpath.design.alignment import COLUMNS, point_of
 from laserpath.design.board import excellon
 from laserpath.types import Design, Point
 
@@ -95,9 +95,7 @@ def _place(word: str) -> tuple[str, Point]:
     parts = text.split(",")
     if len(parts) != 2:
         raise InputError(f"{word!r} is no mark: round:1mm, hole:1mm, drill:1mm, layer:NAME, or NW:10,20")
-    _, unit = parse(parts[1], LENGTH, "mm")
-    x, y = (convert(*parse(part, LENGTH, unit), LENGTH) for part in parts)
-    return name.strip(), (x, y)
+    return name.strip(), point_of(parts)
 
 
 def _found(kind: str, value: str, drawn: Design, layer: Callable[[str], Design]) -> Iterator[Point]:
@@ -116,9 +114,9 @@ def _circles(kind: str, drawn: Design) -> Iterator[tuple[Point, float]]:
     for part in drawn.area.geoms:
         solid = kind == "round" or (kind == "drill" and not part.interiors)
         for ring in [part.exterior] if solid else part.interiors:
-            area, length = shapely.Polygon(ring).area, ring.length
-            if 4 * np.pi * area / length**2 >= _ROUND:
-                yield _centre(shapely.Polygon(ring)), float(2 * np.sqrt(area / np.pi))
+            disc = shapely.Polygon(ring)
+            if 4 * np.pi * disc.area / disc.length**2 >= _ROUND:
+                yield _centre(disc), float(2 * np.sqrt(disc.area / np.pi))
 
 
 def _sizes(kind: str, drawn: Design) -> str:
