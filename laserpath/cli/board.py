@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -157,6 +157,7 @@ def board(context: click.Context, /, files: tuple[str, ...], **given: Any) -> No
     drawing and a report for each layer, and BOARD.board.html, which shows all over each other.
     """
     with Interrupts() as interrupts:
+        import laserpath
         from laserpath.physics import optics
 
         folder = Path(given["output"])
@@ -175,24 +176,20 @@ def board(context: click.Context, /, files: tuple[str, ...], **given: Any) -> No
             _announce(read, exposure, process, settings, talk, meter)
             _check_places(read, folder, frame=given["frame"])
             interrupts.check()
-            plans = _planned(read, exposure, process, settings, planning.several(interrupts.check, meter))
+            listen = planning.several(interrupts.check, meter)
+            plans = laserpath.plan_board(read, process, settings, exposure, listen)
             interrupts.check()
             meter.writing()
             written = plans.write(folder, frame=given["frame"])
-    warnings = list(_warnings(plans, frame=given["frame"]))
+    warnings = list(show.warnings_of_each(plans.plans, frame=given["frame"]))
     for sentence in warnings:
         talk.warn(sentence)
     if given["json"]:
         click.echo(_as_json(plans, written, (*read.warnings, *warnings)))
     elif not given["quiet"]:
         _summary(plans, written)
-    missed = [
-        f"{kind}: {show.tolerance_missed(one)}"
-        for kind, one in plans.plans.items()
-        if not one.within_tolerance
-    ]
-    if missed:
-        click.echo(f"laserpath: {'; '.join(missed)}", err=True)
+    if missed := show.tolerances_missed(plans.plans):
+        click.echo(f"laserpath: {missed}", err=True)
         context.exit(TOLERANCE_MISSED)
 
 
@@ -266,24 +263,6 @@ def _check_places(read: CircuitBoard, folder: Path, *, frame: bool) -> None:
     check_places([*places, *(folder / f"{read.name}.{end}" for end in ends)])
 
 
-def _planned(
-    read: CircuitBoard, exposure: BoardExposure, process: Process, settings: Settings, listen: Any
-) -> BoardPlans:
-    import laserpath
-
-    return laserpath.plan_board(read, process, settings, exposure, listen)
-
-
-def _warnings(plans: BoardPlans, *, frame: bool) -> Iterator[str]:
-    """The warnings of each plan, with the name of its layer, without those that were printed before."""
-    for kind, one in plans.plans.items():
-        told = one.design.warnings
-        yield from (f"{kind}: {text}" for text in one.report.warnings if text not in told)
-    if frame:
-        first = next(iter(plans.plans.values()))
-        yield from (text for text in show.warnings(first, frame=True) if text not in first.report.warnings)
-
-
 def _summary(plans: BoardPlans, written: Sequence[Path]) -> None:
     """Print a row for each layer: its order, verdict, edge error and time; and the time of all."""
     from rich.console import Console
@@ -307,9 +286,7 @@ def _summary(plans: BoardPlans, written: Sequence[Path]) -> None:
         console.print(f"{kind} {show.what_cures(one)}. {one.verdict[1]}", soft_wrap=True)
     table.add_row("", "all", "", "", "", duration(plans.write_time))
     console.print(table)
-    console.print("Written:")
-    for path in written:
-        console.print(f"  {path}", soft_wrap=True)
+    show.tell_written(console, written)
 
 
 def _as_json(plans: BoardPlans, written: Sequence[Path], warnings: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ and return what was `Made`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -117,16 +117,13 @@ def plan_colours(job: Job, meter: Meter) -> Made:
     job.check()
     meter.writing()
     written = plans.write(job.folder, frame=job.given["frame"], project=job.given["save_project"])
-    warnings = tuple(_colours_warnings(plans, parts[0].warnings, frame=job.given["frame"]))
+    by_name = {one.design.name: one for one in plans.plans}
+    warnings = tuple(show.warnings_of_each(by_name, frame=job.given["frame"]))
     return Made(
         (*parts[0].warnings, *warnings),
         as_json=lambda: _colours_json(plans, written, (*parts[0].warnings, *warnings)),
         summary=lambda: _colours_summary(plans, written),
-        missed="; ".join(
-            f"{one.design.name}: {show.tolerance_missed(one)}"
-            for one in plans.plans
-            if not one.within_tolerance
-        ),
+        missed=show.tolerances_missed(by_name),
         reported=parts[0].warnings,
     )
 
@@ -194,15 +191,6 @@ def together(each: Sequence[Forecast]) -> Forecast:
     )
 
 
-def _colours_warnings(plans: ColourPlans, known: Sequence[str], *, frame: bool) -> Iterator[str]:
-    """The warnings of each plan, with its name, without those of the drawing, which are `known`."""
-    for one in plans.plans:
-        yield from (f"{one.design.name}: {text}" for text in one.report.warnings if text not in known)
-    if frame:
-        first = plans.plans[0]
-        yield from (text for text in show.warnings(first, frame=True) if text not in first.report.warnings)
-
-
 def _colours_summary(plans: ColourPlans, written: Sequence[Path]) -> None:
     """Print the verdict on each plan, a table of their figures, and the files written."""
     from rich.console import Console
@@ -225,9 +213,7 @@ def _colours_summary(plans: ColourPlans, written: Sequence[Path]) -> None:
     for one in plans.plans:
         console.print(f"{one.design.name} {show.what_cures(one)}. {one.verdict[1]}", soft_wrap=True)
     console.print(table)
-    console.print("Written:")
-    for path in written:
-        console.print(f"  {path}", soft_wrap=True)
+    show.tell_written(console, written)
 
 
 def _colours_json(plans: ColourPlans, written: Sequence[Path], warnings: Sequence[str]) -> str:

@@ -16,6 +16,8 @@ import click
 from laserpath.base.errors import figure
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from laserpath import Measurement, Plan
     from laserpath.planning import Forecast
     from laserpath.types import Design, Process, Settings
@@ -151,6 +153,11 @@ def summary(plan: Plan, written: Iterable[Path]) -> None:
         console.print(at_best(plan, plan.report.limit), soft_wrap=True)
     if plan.sensitivity:
         tell_sensitivity(plan.sensitivity, plan.process)
+    tell_written(console, written)
+
+
+def tell_written(console: Console, written: Iterable[Path]) -> None:
+    """Print the files written."""
     console.print("Written:")
     for path in written:
         console.print(f"  {path}", soft_wrap=True)  # a path stays in one piece
@@ -212,14 +219,26 @@ def warnings(plan: Plan, *, frame: bool) -> Iterator[str]:
     """Warnings to read before the program is run."""
     yield from plan.report.warnings
     if frame:
-        from laserpath.machine.framing import framing_pass
+        yield from _of_framing(plan)
 
-        done = framing_pass(plan.design.extent, plan.process)
-        if not done.lit:
-            yield (
-                "the framing pass is dark, since the weakest light would leave more than a hundredth of the "
-                "critical dose: follow the head; `laserpath frame --lit` makes one to run without resin"
-            )
+
+def warnings_of_each(plans: Mapping[str, Plan], *, frame: bool) -> Iterator[str]:
+    """The same for plans with one zero, by name, without those of their designs, printed before."""
+    for name, one in plans.items():
+        told = one.design.warnings
+        yield from (f"{name}: {text}" for text in one.report.warnings if text not in told)
+    if frame:
+        yield from _of_framing(next(iter(plans.values())))
+
+
+def _of_framing(plan: Plan) -> Iterator[str]:
+    from laserpath.machine.framing import framing_pass
+
+    if not framing_pass(plan.design.extent, plan.process).lit:
+        yield (
+            "the framing pass is dark, since the weakest light would leave more than a hundredth of the "
+            "critical dose: follow the head; `laserpath frame --lit` makes one to run without resin"
+        )
 
 
 def tolerance_missed(plan: Plan) -> str:
@@ -229,6 +248,13 @@ def tolerance_missed(plan: Plan) -> str:
 
     limit, fwhm = plan.settings.max_epe_fwhm or 0.0, optics.fwhm(plan.process.spot)
     return f"tolerance missed: {figure_table.tolerance_missed(plan.report.epe_p95, limit, fwhm)}"
+
+
+def tolerances_missed(plans: Mapping[str, Plan]) -> str:
+    """The same for each of several plans that exceeds it, with its name; '': none does."""
+    return "; ".join(
+        f"{name}: {tolerance_missed(one)}" for name, one in plans.items() if not one.within_tolerance
+    )
 
 
 def as_json(plan: Plan, written: Iterable[Path], warnings: Iterable[str]) -> str:

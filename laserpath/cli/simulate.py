@@ -310,9 +310,7 @@ def _simulation_summary(simulation: Simulation, written: Iterable[Path]) -> None
         console.print(f"Another power? {another_power(simulation)}", soft_wrap=True)
     if simulation.sensitivity:
         show.tell_sensitivity(simulation.sensitivity, simulation.process)
-    console.print("Written:")
-    for path in written:
-        console.print(f"  {path}", soft_wrap=True)
+    show.tell_written(console, written)
 
 
 _DESIGN_FILE = {"Design": {"--design": TARGET["Design"]["--design"]}}
@@ -395,9 +393,7 @@ def _comparison_summary(comparison: Comparison, written: Iterable[Path]) -> None
     console.print(table)
     for name, why in explained(comparison):
         console.print(f"{name}: {why}", soft_wrap=True)
-    console.print("Written:")
-    for path in written:
-        console.print(f"  {path}", soft_wrap=True)
+    show.tell_written(console, written)
 
 
 def _cell(row: FigureRow, k: int, fwhm: float) -> str:
