@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from laserpath.types import Design, Process, Settings
 
 NAME = "laserpath.toml"
-_IN_HEAD = f"{NAME}, to plan this again:"
+IN_HEAD = f"{NAME}, to plan this again:"
+"""The comment before the project in the head of a program."""
 _HEAD = re.compile(r"(?:[ \t]*[;(][^\n]*\n)*")
 """The comments with which a program begins."""
 _TABLES = ("machine", "resin", "spot")
@@ -60,7 +61,7 @@ def load(path: str | Path) -> Project:
 def in_head(text: str, path: str | Path) -> Project | None:
     """The project in the head of a program that laserpath has written to `path`; None if it has none."""
     lines = [line.strip(" ;()\r") for line in _HEAD.match(text)[0].splitlines()]  # type: ignore[index]
-    begin = next((k for k, line in enumerate(lines, 1) if line.startswith(_IN_HEAD)), None)
+    begin = next((k for k, line in enumerate(lines, 1) if line.startswith(IN_HEAD)), None)
     if begin is None:
         return None
     owner = f"the project in the head of {str(path)!r}"

@@ -125,8 +125,7 @@ def _run_up(process: Process) -> float:
     """mm, from a corner to where the head has its full speed, and the lag of mirrors and laser is over."""
     machine = process.machine
     speed, slow = min(machine.speed_max), min(machine.acceleration)
-    lags = 5 * machine.lag + machine.laser_on_delay + machine.laser_off_delay
-    return speed**2 / (2 * slow) + speed * lags + _CLEAR_FWHM * optics.fwhm(process.spot)
+    return speed**2 / (2 * slow) + speed * machine.settling + _CLEAR_FWHM * optics.fwhm(process.spot)
 
 
 def _corners(box: Box, laps: int) -> Floats:

@@ -356,12 +356,8 @@ def from_zero(path: Toolpath, machine: Machine, start: Point = (0.0, 0.0)) -> To
 
 def moves_from_zero(moves: gcode.Moves, machine: Machine) -> gcode.Moves:
     """The moves after one from the work zero, where the head is when the program starts."""
-    return gcode.Moves(
-        np.vstack([np.zeros((1, 2)), moves.xy]), np.append(0.0, moves.power),
-        np.append(min(machine.rapid_speed), moves.speed), np.append(np.int8(gcode.Kind.RAPID), moves.kind),
-        z=np.append(moves.z[0], moves.z), centre=np.vstack([np.zeros((1, 2)), moves.centre]),
-        dwell=np.append(0.0, moves.dwell), dynamic=np.append(np.False_, moves.dynamic),
-    )  # fmt: skip
+    way = gcode.Moves.straight([(0, 0), moves.xy[0]], [0], [min(machine.rapid_speed)], [True])
+    return replace(way, z=moves.z[[0, 0]]) + moves
 
 
 def export(path: Toolpath, process: Process, passes: int = 1) -> gcode.Moves:

@@ -90,7 +90,16 @@ class Resumption:
 
     def sentences(self, fwhm: float) -> tuple[str, ...]:
         """What was decided. fwhm: mm."""
-        return _sentences(self, fwhm)
+        begin, end = (written(xy, fwhm) for xy in self.ends)
+        twice = f"{figure(1000 * self.twice, 3)} um of lines are exposed twice, from {begin} to {end} mm"
+        differs = f"Up to the end of that move the dose differs by up to about {100 * self.off:.0f} %."
+        return (
+            f"The program ended {figure(self.times[1], 4)} s after its start, at {end} mm; "
+            f"{figure(100 * self.left, 3)} % of its light is still to come.",
+            f"It goes on in line {self.line}; {twice if self.twice else 'nothing is exposed twice'}.",
+            "The work zero must be the one that the program had.",
+            *([differs] if self.off > _SAME else []),
+        )
 
 
 def resume(
@@ -136,22 +145,6 @@ def _rest(moves: gcode.Moves, made: Resumption) -> gcode.Moves:
     return gcode.concat([dark, moves.span(made.begin, len(moves))])
 
 
-def _sentences(made: Resumption, fwhm: float) -> tuple[str, ...]:
-    begin, end = (written(xy, fwhm) for xy in made.ends)
-    twice = f"{figure(1000 * made.twice, 3)} um of lines are exposed twice, from {begin} to {end} mm"
-    return (
-        f"The program ended {figure(made.times[1], 4)} s after its start, at {end} mm; "
-        f"{figure(100 * made.left, 3)} % of its light is still to come.",
-        f"It goes on in line {made.line}; {twice if made.twice else 'nothing is exposed twice'}.",
-        "The work zero must be the one that the program had.",
-        *(
-            [f"Up to the end of that move the dose differs by up to about {100 * made.off:.0f} %."]
-            if made.off > _SAME
-            else []
-        ),
-    )
-
-
 # Where it ended
 
 
@@ -174,13 +167,14 @@ class _Timeline:
         run = execute(joined, np.append(0, program.characters), process)
         still = joined.still[run.row]
         # Within a row the way is passed by length, a dwell by time.
-        passed = _summed(np.where(still, run.duration, _lengths(run)))
+        length = _lengths(run)
+        passed = _summed(np.where(still, run.duration, length))
         first = np.searchsorted(run.row, run.row)
         last = np.searchsorted(run.row, run.row, side="right")
         whole = np.maximum(passed[last] - passed[first], np.finfo(float).tiny)
         share = np.minimum((passed[1:] - passed[first]) / whole, 1.0)
         u = np.maximum.accumulate(np.append(0.0, np.maximum(run.row - 1 + share, 0.0)))
-        return cls(_summed(run.duration), u, _summed(_lengths(run)), _light(run, process))
+        return cls(_summed(run.duration), u, _summed(length), _light(run, process))
 
     def off(self, made: Resumption, process: Process) -> float:
         """The most by which the light still to come differs in a rest, in that of a FWHM.
@@ -188,18 +182,14 @@ class _Timeline:
         Places of both are compared by the way that is left.
         """
         run = made.program.run
-        way, light = _summed(_lengths(run)), _light(run, process)
-        rest = (way[-1] - way)[::-1], (light[-1] - light)[::-1]
+        whole = _still_to_come(self.way, self.light)
+        rest = _still_to_come(_summed(_lengths(run)), _light(run, process))
         left = float(np.interp(made.begin, self.u, self.way[-1] - self.way))
-        at = np.concatenate([rest[0], self._left()[0], [left]])
+        at = np.concatenate([rest[0], whole[0], [left]])
         # Farther from the end than the begin, where the rest is to be dark, none is to be left.
-        off = np.abs(np.interp(at, *rest) - np.interp(np.minimum(at, left), *self._left())).max()
-        twice = float(np.diff(np.interp([left - made.twice, left], *self._left()))[0])
+        off = np.abs(np.interp(at, *rest) - np.interp(np.minimum(at, left), *whole)).max()
+        twice = float(np.diff(np.interp([left - made.twice, left], *whole))[0])
         return float(off / twice * made.twice / optics.fwhm(process.spot)) if twice > 0 else 0.0
-
-    def _left(self) -> tuple[Floats, Floats]:
-        """The way and the light still to come, rising."""
-        return (self.way[-1] - self.way)[::-1], (self.light[-1] - self.light)[::-1]
 
     def time_at(self, u: float) -> float:
         """s, from the start of the program to a place."""
@@ -218,6 +208,11 @@ def _lengths(run: gcode.motion.Executed) -> Floats:
 def _light(run: gcode.motion.Executed, process: Process) -> Floats:
     """(P+1,) s, ∫ light^N dt up to each end of a piece."""
     return _summed(run.light**process.spot.photons * run.duration)
+
+
+def _still_to_come(way: Floats, light: Floats) -> tuple[Floats, Floats]:
+    """The way and the light still to come, rising, of those up to each end of a piece."""
+    return (way[-1] - way)[::-1], (light[-1] - light)[::-1]
 
 
 def _summed(values: Floats) -> Floats:
@@ -253,7 +248,7 @@ def _of_place(program: gcode.Program, whole: _Timeline, place: Point, fwhm: floa
         )
     # Chords of one row share its length.
     length = chords.length
-    before = np.concatenate([[0.0], np.cumsum(length)])
+    before = _summed(length)
     first, count = np.searchsorted(row, row), np.bincount(row)[row]
     of_row = np.maximum(np.where(count > 1, before[first + count] - before[first], length), 1e-300)
     u = row + (before[:-1] + share * length - before[first]) / of_row
@@ -311,9 +306,8 @@ def _begins(moves: gcode.Moves, whole: _Timeline, cut: float, fwhm: float) -> It
 def _start(moves: gcode.Moves, begin: float, machine: Machine, fwhm: float) -> float:
     """The place at which the head starts: far enough before the light to have its speed, or at a rest."""
     speed = float(np.where(moves.rapid, min(machine.rapid_speed), moves.speed)[: math.ceil(begin) + 1].max())
-    lags = 5 * machine.lag + machine.laser_on_delay + machine.laser_off_delay
-    slow = min(machine.acceleration)
-    return _back(moves, begin, _LEAD * speed**2 / (2 * slow) + speed * lags + fwhm, ~moves.still)
+    lead = _LEAD * speed**2 / (2 * min(machine.acceleration)) + speed * machine.settling + fwhm
+    return _back(moves, begin, lead, ~moves.still)
 
 
 def _back(moves: gcode.Moves, u: float, way: float, allowed: Bools) -> float:

@@ -41,7 +41,7 @@ def header(
         f"Resin: {resin.name}, {resin.tone}, critical dose {_dose(resin)}",
         "Settings: " + ", ".join(f"{name} {value}" for name, value in _settings(settings)),
         *(f"Warning: {sentence}" for sentence in warnings),
-        f"{project.NAME}, to plan this again:",
+        project.IN_HEAD,
         *_project(project.text(design, process, settings), gcode.dialect(machine.dialect)),
     )
 

@@ -180,6 +180,11 @@ class Machine:
         return gcode.dialect(self.dialect).pwm_period if own is None else own
 
     @property
+    def settling(self) -> float:
+        """s, after which head and laser follow: within 1 % after five time constants, and the delays."""
+        return 5 * self.lag + self.laser_on_delay + self.laser_off_delay
+
+    @property
     def power_step(self) -> float:
         """mW, the light that each PWM level above the first adds."""
         return self.power_max / (self.power_levels + self._level_offset)
