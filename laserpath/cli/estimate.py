@@ -83,9 +83,8 @@ def estimate(design: str | None, **given: Any) -> None:
     whole = planning.together([one.forecast for one in found])
     if len(found) > 1:
         click.echo(f"all {len(found)} colours: {show.expected(whole)}")
-    for note in (show.compiling(whole), *whole.notes):
-        if note:
-            click.echo(note)
+    for note in show.notes(whole):
+        click.echo(note)
     progress.warn_of(whole, talk)
 
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import click
 
 from laserpath.base.plan_steps import ENDING, PlanPart, label_of
-from laserpath.cli.show import Talk, compiling, expected, rough, too_long
+from laserpath.cli.show import Talk, expected, notes, rough, too_long
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -328,9 +328,8 @@ def expect(
 def tell_expected(forecast: Forecast, talk: Talk) -> None:
     """Print a forecast and its notes."""
     talk.tell(expected(forecast))
-    for note in (compiling(forecast), *forecast.notes):
-        if note:
-            talk.tell(note)
+    for note in notes(forecast):
+        talk.tell(note)
     warn_of(forecast, talk)
 
 

@@ -65,14 +65,14 @@ def expected(forecast: Forecast) -> str:
     )
 
 
-def compiling(forecast: Forecast) -> str:
-    """A sentence if a plan is the first after an installation, else ''."""
-    if forecast.compiling < 1:
-        return ""
-    return (
-        f"about {rough(forecast.compiling)} of planning are for compiling, which only the first plan after "
-        "an installation does"
-    )
+def notes(forecast: Forecast) -> Iterator[str]:
+    """The notes of a forecast, and before them one if the plan is the first after an installation."""
+    if forecast.compiling >= 1:
+        yield (
+            f"about {rough(forecast.compiling)} of planning are for compiling, which only the first plan "
+            "after an installation does"
+        )
+    yield from forecast.notes
 
 
 def too_long(forecast: Forecast) -> str:
