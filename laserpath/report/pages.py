@@ -457,11 +457,15 @@ def _worst(shown: Shown) -> str:
 def _zero(data: PageData, board: Underlay | None) -> str:
     x0, y0, x1, y1 = data.design.extent
     if board is not None:
-        turn, corner = ("left to right", "right") if board.axis == "x" else ("top to bottom", "upper")
+        turn, ends = (
+            ("left to right", ("right", "left"))
+            if board.axis == "x"
+            else ("top to bottom", ("upper", "lower"))
+        )
         return (
             f"All programs have one work zero; from there the board's box reaches from x {figure(x0, 4)} to "
             f"{figure(x1, 4)} and from y {figure(y0, 4)} to {figure(y1, 4)} mm. For the back, turn the board "
-            f"over from {turn}: its {corner} edge then lies where the opposite one lay."
+            f"over from {turn}: its {ends[0]} edge then lies where its {ends[1]} edge lay."
         )
     return (
         f"All programs have one work zero; from there the whole drawing reaches from x {figure(x0, 4)} to "
