@@ -22,7 +22,7 @@ from laserpath.base.overlay import GRID, minus, tidy, union, valid
 from laserpath.base.quantities import quoted
 from laserpath.design.alignment import as_text, check_fit, fit_marks
 from laserpath.design.reading import SHOWS_ABSENCE
-from laserpath.types import Alignment, Design, Fiducial, Part, Point
+from laserpath.types import Alignment, Design, Fiducial, Pads, Part, Point
 
 _MOST_COPIES = 10_000
 _MOST_VERTICES = 5_000_000
@@ -134,23 +134,26 @@ class Arrangement:
 
 def arrange(design: Design, arrangement: Arrangement) -> Design:
     """The arranged design; its `source` names each step."""
-    area, page, part = design.area, design.page, design.part
+    area, page, part, pads = design.area, design.page, design.part, design.pads
     for matrix in _matrices(arrangement, design):
         area, page, part = _mapped(area, page, part, matrix)
+        pads = pads and pads.mapped(matrix)
     area = _polygons(valid(area))
     if arrangement.negative and part:
         raise InputError("--negative cannot be used with --colours: the empty part of a page has no colour")
     if arrangement.negative:
         page = page or _box(area)
-        area = _rest(area, page, design.name)
+        area, pads = _rest(area, page, design.name), None
     if arrangement.repeat:
         area, page = _repeated(area, page, arrangement.repeat)
+        pads = pads and _copied(pads, arrangement.repeat)
         part = part and replace(part, hull=_hull(part.hull, arrangement.repeat))
     arranged = replace(
         design,
         area=area,
         page=page,
         part=part,
+        pads=pads,
         warnings=tuple(w for w in design.warnings if w != SHOWS_ABSENCE or not arrangement.negative),
         source=(*design.source, *arrangement.in_words()),
         recipe=(*design.recipe, *arrangement.recipe()),
@@ -191,6 +194,7 @@ def _aligned(design: Design, alignment: Alignment) -> Design:
         area=_polygons(valid(area)),
         page=page,
         part=part,
+        pads=design.pads and design.pads.mapped(alignment.matrix),
         warnings=(*design.warnings, *([alignment.suspect] if alignment.suspect else [])),
         source=(*design.source, alignment.in_short()),
         alignment=alignment,
@@ -281,8 +285,7 @@ def _repeated(
             f"repeat makes {n} copies of {vertices} vertices, {figure(n * vertices, 2)} in all, "
             f"but must stay below {figure(_MOST_VERTICES, 2)}"
         )
-    row, column = np.divmod(np.arange(n), repeat.columns)
-    shift = np.stack([column, row], axis=1) * repeat.pitch
+    shift = _shifts(repeat)
     copies = np.tile(shapely.get_parts(area), n)
     shapely.set_coordinates(copies, shapely.get_coordinates(copies) + np.repeat(shift, vertices, axis=0))
     joined = shapely.MultiPolygon(copies.tolist())
@@ -291,6 +294,20 @@ def _repeated(
     if page is not None:
         page = (page[0], page[1], page[2] + float(shift[-1, 0]), page[3] + float(shift[-1, 1]))
     return joined, page
+
+
+def _shifts(repeat: Repeat) -> Floats:
+    """(copies, 2) mm, from the first copy to each."""
+    row, column = np.divmod(np.arange(repeat.columns * repeat.rows), repeat.columns)
+    return np.asarray(np.stack([column, row], axis=1) * repeat.pitch)
+
+
+def _copied(pads: Pads, repeat: Repeat) -> Pads:
+    """The pads of all copies."""
+    shifts = _shifts(repeat)
+    areas = [affinity.translate(pads.areas, x, y).geoms for x, y in shifts]
+    every = shapely.MultiPolygon([one for copy in areas for one in copy])
+    return Pads(every, pads.pins * len(shifts), pads.nets * len(shifts))
 
 
 def _hull(one: shapely.Polygon, repeat: Repeat) -> shapely.Polygon:

@@ -106,6 +106,7 @@ def _moved(design: Design, origin: str, offset: Point) -> Design:
         design,
         area=valid(affinity.translate(design.area, -zero[0], -zero[1])),
         part=part and replace(part, hull=affinity.translate(part.hull, -zero[0], -zero[1])),
+        pads=design.pads and design.pads.mapped((1, 0, 0, 1, -zero[0], -zero[1])),
         page=(page[0] - zero[0], page[1] - zero[1], page[2] - zero[0], page[3] - zero[1]),
     )
 
@@ -151,7 +152,7 @@ def to_expose(design: Design, resin: Resin, spot: Spot) -> Design:
         )
     polygons = [g for g in shapely.get_parts(rest) if g.geom_type == "Polygon"]
     part = design.part and replace(design.part, hull=sheet)
-    return replace(design, area=shapely.MultiPolygon(polygons), part=part)
+    return replace(design, area=shapely.MultiPolygon(polygons), part=part, pads=None)
 
 
 def _outside(

@@ -7,9 +7,11 @@ gaps (the surroundings of the parts, and each hole) and unprinted regions:
 | fault | drawn | printed |
 | --- | --- | --- |
 | lost | a part | less than a tenth of it |
-| closed | a gap | less than a tenth of it is open; or it is bridged, open on both sides |
+| filled | a hole | less than a tenth of it is open |
+| closed | a narrow gap | the same; or it is bridged, open on both sides |
 | cut | one part | in two or more; or two gaps have become one through it |
 | joined | two or more parts | in one |
+| pad | a pad of a board | less than a tenth of it, in a part that is not lost |
 
 Apart from these, *pinholes* are unprinted spots inside a part, and *specks* are printed spots that meet no
 part. A *bite* is unprinted more than a FWHM inside the outline; a *blob* is printed more than a FWHM outside.
@@ -49,7 +51,7 @@ from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.overlay import minus
 from laserpath.design.scene import Scene
 from laserpath.measure.edges import HAIR_FWHM, hairs_right, rounded_off
-from laserpath.types import Design, Grid, Point
+from laserpath.types import Design, Grid, Pads, Point
 from laserpath.types.results import Fault, Inspection, Measurement
 
 Labels = NDArray[np.int32]
@@ -276,12 +278,69 @@ def _topology(seen: _Seen) -> tuple[list[Fault], list[int]]:
     """(faults of topology, numbers of the parts that are lost)."""
     fwhm, grid = seen.fwhm, seen.grid
     lost, closed = _gone(seen.solid, seen.printed, grid), _gone(seen.gaps, ~seen.printed, grid)
-    return [
-        *(_whole("lost", seen.solid, k, fwhm) for k in lost),
+    pads, alone = _pads_lost(seen, lost)
+    found = [
+        *(_whole("lost", seen.solid, k, fwhm) for k in lost if k not in alone),
+        *pads,
         *(_whole("closed", seen.gaps, k, fwhm) for k in closed),
-        *_severed(seen, lost),
+        *(one for one in _severed(seen, lost) if not any(_near(one, pad, fwhm) for pad in pads)),
         *_bridged(seen, closed),
-    ], lost
+    ]
+    return _of_nets(found, seen), lost
+
+
+def _pads_lost(seen: _Seen, lost: list[int]) -> tuple[list[Fault], list[int]]:
+    """(pads that are lost, the numbers of lost parts that are nothing but one of them)."""
+    if seen.pads is None:
+        return [], []
+    label = numbered(seen.pads.areas.geoms, seen.grid)
+    label[seen.solid.label == 0] = 0
+    count = len(seen.pads.areas.geoms) + 1
+    drawn, left = sizes(label, count), sizes(label, count, seen.printed)
+    gone = 1 + np.flatnonzero(left[1:] < _LEFT * drawn[1:])
+    met = meetings(seen.solid.label, label)
+    pads_in, part = np.bincount(met.a, minlength=1), dict(zip(met.b.tolist(), met.a.tolist(), strict=True))
+    out, alone = [], []
+    for k in gone.tolist():
+        if part[k] in lost and pads_in[part[k]] > 1:
+            continue
+        alone += [part[k]] if part[k] in lost else []
+        pad = seen.pads.areas.geoms[k - 1]
+        x0, y0, x1, y1 = pad.bounds
+        out.append(Fault("pad", (pad.centroid.x, pad.centroid.y), max(x1 - x0, y1 - y0), pad.area))
+    return out, alone
+
+
+def _of_nets(found: list[Fault], seen: _Seen) -> list[Fault]:
+    """The faults of a board with the names of the pins and nets that they concern, if the file has them."""
+    if seen.pads is None or not found:
+        return found
+    pads, parts = seen.pads, np.array(seen.area.geoms, dtype=object)
+    pad_tree, part_tree = shapely.STRtree(pads.areas.geoms), shapely.STRtree(parts)
+
+    def about(fault: Fault) -> str:
+        at, n = shapely.Point(fault.at), min(2 if fault.kind == "joined" else 1, len(parts))
+        on = pad_tree.query(at, predicate="intersects") if fault.kind in ("pad", "filled") else []
+        if len(on):
+            return " ".join(filter(None, (pads.pins[on[0]], _net({pads.nets[on[0]]}))))
+        if not any(pads.nets):
+            return ""
+        reach = seen.fwhm
+        while len(near := part_tree.query(at, predicate="dwithin", distance=reach)) < n:
+            reach *= 2
+        beside = near[np.argsort(shapely.distance(parts[near], at))[:n]]
+        nets = [
+            [pads.nets[k] for k in pad_tree.query(part, predicate="intersects")] for part in parts[beside]
+        ]
+        return _net({names[0] for names in nets if names})
+
+    return [replace(fault, net=about(fault)) for fault in found]
+
+
+def _net(names: set[str]) -> str:
+    """A phrase such as 'of net GND'; '' without names."""
+    known = sorted(filter(None, names))
+    return f"of net{'s' * (len(known) > 1)} {' and '.join(known)}" if known else ""
 
 
 def _finer(grid: Grid, dose: Floats, fwhm: float) -> tuple[Grid, Floats]:
@@ -323,6 +382,7 @@ class _Seen:
     printed: Bools
     grid: Grid
     area: shapely.MultiPolygon
+    pads: Pads | None
     fwhm: float
     solid: _Parts
     grown: _Parts
@@ -342,7 +402,7 @@ class _Seen:
         shrunk, grown = (design.area.buffer(by, join_style="mitre") for by in (-hair, hair))
         shrunk = design.area if shrunk.is_empty else shrunk
         areas = (shrunk, grown, minus(frame, grown), minus(frame, shrunk))
-        return cls(printed, grid, design.area, fwhm, *(_Parts.of(area, grid) for area in areas))
+        return cls(printed, grid, design.area, design.pads, fwhm, *(_Parts.of(area, grid) for area in areas))
 
 
 def _gone(drawn: _Parts, kept: Bools, grid: Grid) -> list[int]:
@@ -372,6 +432,8 @@ def _whole(kind: str, drawn: _Parts, number: int, fwhm: float) -> Fault:
     long = (half + math.sqrt(max(half**2 - 4 * polygon.area, 0))) / 2
     width = _narrow(long + hair, polygon.area / long + hair)
     size = (max(x1 - x0, y1 - y0) if width is None else long) + hair
+    if kind == "closed" and width is None:
+        kind = "filled"
     return Fault(kind, (point.x, point.y), size, polygon.area, width)
 
 
@@ -472,7 +534,7 @@ def _alone(mask: Bools, within: Bools) -> Bools:
     return np.asarray(alone[label])
 
 
-def _near(blob: Blob, fault: Fault, fwhm: float) -> bool:
+def _near(blob: Blob | Fault, fault: Fault, fwhm: float) -> bool:
     return math.dist(blob.at, fault.at) < (blob.size + fault.size) / 2 + 2 * fwhm
 
 

@@ -161,9 +161,11 @@ REASONS = {
     "motion": "the controller brakes here (right as commanded)",
     "dose": "dose along the edge",
     "lost": "feature lost",
+    "filled": "hole closed",
     "closed": "gap closed",
     "cut": "part cut",
     "joined": "parts joined",
+    "pad": "pad lost",
     "pinhole": "pinhole in a part",
     "hole": "hole in a part",
     "slit": "slit in a part",
@@ -173,10 +175,10 @@ REASONS = {
 }
 """Kinds of place, in words; the braces take 'narrower than' or 'hardly wider than'.
 
-The last ten are those of `results.Fault`, where a large pinhole is a hole or a slit.
+The last twelve are those of `results.Fault`, where a large pinhole is a hole or a slit.
 """
 
-_TOO_LITTLE = ("lost", "cut", "pinhole", "bite")
+_TOO_LITTLE = ("lost", "pad", "cut", "pinhole", "bite")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,13 @@
 """The plan in plain sentences: what will cure, where it will miss and why, how long, what to change.
 
-The verdict is on the toolpath as the controller executes it. A print is **poor** if it is not what was
-drawn: a feature is lost, a gap closed, a part cut or two joined (`measure.inspection`); or more than 0.1 % of
-the drawn area is wrong away from the edges (and more than FWHM²/10, which any small design may have); or more
-than 1 % of the contour points have no printed edge near. It is **good** if an edge prints all along the
-contour, 95 % of it within the tolerance (0.15 FWHM if none is given), nothing is wrong away from the edges,
-and the largest dose is at most twice the resin's limit. All other prints are **fair**: their flaws are named
-with size and place, and so is a larger dose, which may burn the resin though everything drawn is there.
+The verdict is on the toolpath as the controller executes it. A print is **poor** if it is not what was drawn:
+a feature or pad is lost, a hole or gap closed, a part cut or two joined (`measure.inspection`); or more than
+0.1 % of the drawn area is wrong away from the edges (and more than FWHM²/10, which any small design may
+have); or more than 1 % of the contour points have no printed edge near. It is **good** if an edge prints all
+along the contour, 95 % of it within the tolerance (0.15 FWHM if none is given), nothing is wrong away from
+the edges, and the largest dose is at most twice the resin's limit. All other prints are **fair**: their flaws
+are named with size and place, and so is a larger dose, which may burn the resin though everything drawn is
+there.
 """
 
 from __future__ import annotations

@@ -86,9 +86,11 @@ _ROWS = 200
 
 _WORDS = {
     "lost": ("feature lost", "features lost"),
+    "filled": ("hole closed", "holes closed"),
     "closed": ("gap closed", "gaps closed"),
     "cut": ("cut through a part", "cuts through parts"),
     "joined": ("bridge between parts", "bridges between parts"),
+    "pad": ("pad lost", "pads lost"),
     "pinhole": ("pinhole", "pinholes"),
     "slit": ("slit left in a part", "slits left in parts"),
     "hole": ("hole", "holes"),
@@ -97,6 +99,12 @@ _WORDS = {
     "blob": ("piece too much at an edge", "pieces too much at edges"),
 }
 """Singular and plural of each kind of `results.Fault`; a long or large pinhole is a 'slit' or a 'hole'."""
+
+_ON_BOARDS = {
+    "cut": ("track cut", "tracks cut"),
+    "joined": ("bridge between nets", "bridges between nets"),
+}
+"""The same for the copper of a board."""
 
 _PINHOLE_FWHM = 2.0
 """Largest size, in FWHM, of a pinhole; a larger one is called a hole or a slit."""
@@ -128,7 +136,8 @@ def kind_of(one: Fault, fwhm: float) -> str:
 
 
 def _words(one: Fault, fwhm: float) -> tuple[str, str]:
-    return _WORDS[kind_of(one, fwhm)]
+    kind = kind_of(one, fwhm)
+    return _ON_BOARDS[kind] if one.net is not None and kind in _ON_BOARDS else _WORDS[kind]
 
 
 def size(one: Fault) -> str:
@@ -140,7 +149,7 @@ def size(one: Fault) -> str:
 def _phrase(words: tuple[str, str], some: Sequence[Fault], listed: int, fwhm: float) -> str:
     some = sorted(some, key=lambda one: -one.size)
     first, *others = some
-    largest = f"{size(first)} at {place(first.at, fwhm)}"
+    largest = f"{size(first)} at {place(first.at, fwhm)}" + (f", {first.net}" if first.net else "")
     why = _too_fine(some, fwhm)
     if not others:
         return f"1 {words[0]}, {largest}{why}"
@@ -154,7 +163,9 @@ def _phrase(words: tuple[str, str], some: Sequence[Fault], listed: int, fwhm: fl
 
 def _too_fine(some: Sequence[Fault], fwhm: float) -> str:
     """The reason, if parts or gaps are gone that are all narrower than the spot; else ''."""
-    if any(one.kind not in ("lost", "closed") or (one.width or one.size) >= fwhm for one in some):
+    if any(
+        one.kind not in ("lost", "filled", "closed", "pad") or (one.width or one.size) >= fwhm for one in some
+    ):
         return ""
     return f", {'all ' * (len(some) > 1)}narrower than the spot"
 
@@ -218,7 +229,10 @@ def listed(inspection: Inspection, fwhm: float) -> tuple[tuple[tuple[str, str, s
     every = (*inspection.faults, *inspection.flaws)
     if len(every) <= 1:
         return (), 0
-    rows = tuple((_words(one, fwhm)[0], size(one), place(one.at, fwhm)) for one in every[:_ROWS])
+    rows = tuple(
+        (" ".join(filter(None, (_words(one, fwhm)[0], one.net))), size(one), place(one.at, fwhm))
+        for one in every[:_ROWS]
+    )
     return rows, len(every) - len(rows)
 
 

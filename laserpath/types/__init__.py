@@ -9,7 +9,7 @@ full width at half maximum.
 
 from laserpath.types.alignment import Alignment, Fiducial
 from laserpath.types.beam import FITTED_PROFILES, SPOT_PROFILES, MeasuredBeam, NamedProfile, Shape, Spot
-from laserpath.types.drawing import Design, Grid, Part, Point, Relief, Target
+from laserpath.types.drawing import Design, Grid, Pads, Part, Point, Relief, Target
 from laserpath.types.kinetics import Kinetics
 from laserpath.types.path import EnergyPath, StraightMoves, Toolpath
 from laserpath.types.process import Machine, Process, Resin
@@ -26,6 +26,7 @@ __all__ = [
     "Machine",
     "MeasuredBeam",
     "NamedProfile",
+    "Pads",
     "Part",
     "Point",
     "Process",

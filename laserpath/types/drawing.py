@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 import numpy as np
 import shapely
 from numpy.typing import ArrayLike
+from shapely import affinity
 from shapely.geometry import MultiPolygon, Polygon
 
 from laserpath.base.arrays import Floats, frozen_array
@@ -36,6 +37,24 @@ class Part:
     __repr__ = one_line
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Pads:
+    """The pads of a board's copper, in the coordinates of its design.
+
+    areas: a polygon each, mm; no two meet.  pins: (n,) as `R1.2`.  nets: (n,) names.  '' is unknown.
+    """
+
+    areas: MultiPolygon
+    pins: tuple[str, ...]
+    nets: tuple[str, ...]
+
+    __repr__ = one_line
+
+    def mapped(self, matrix: tuple[float, float, float, float, float, float]) -> Pads:
+        """The pads under an affine map of shapely's."""
+        return replace(self, areas=affinity.affine_transform(self.areas, matrix))
+
+
 @dataclass(frozen=True, slots=True)
 class Design:
     """The area that should become solid.
@@ -47,6 +66,7 @@ class Design:
     recipe: the same as lines of a project file.  file: the path that it was read from.
     part: which colour of a drawing it is; None: all of it.
     alignment: by which it is where the marks of the part are; None: it is still to be placed.
+    pads: of a board's copper; None: another drawing, or none are known.
     """
 
     area: MultiPolygon
@@ -58,6 +78,7 @@ class Design:
     file: str | None = None
     part: Part | None = None
     alignment: Alignment | None = None
+    pads: Pads | None = None
 
     __repr__ = one_line
 

@@ -245,9 +245,12 @@ class Unprintable:
 class Fault:
     """One fault of the print. at: (x, y) mm.  size: mm.  area: mm².
 
-    kind: of topology 'lost', 'closed', 'cut' or 'joined'; else 'pinhole', 'speck', 'bite' or 'blob'.
+    kind: of topology 'lost', 'filled' (a hole), 'closed', 'cut', 'joined' or 'pad'; else 'pinhole', 'speck',
+    'bite' or 'blob'.
     size: the longer side of a part, gap, pinhole or the like; the length cut away; the width of a bridge.
     width: mm, of a part, gap, pinhole or the like that is at least four times as long; else None.
+    net: 'R1.2 of net GND', the pin and the nets of a board that it concerns; '' if its file does not name
+    them, None if pads are not known.
     """
 
     kind: str
@@ -255,6 +258,7 @@ class Fault:
     size: float
     area: float
     width: float | None = None
+    net: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,6 +299,7 @@ class Inspection:
                         "size_mm": fault.size,
                         "width_mm": fault.width,
                         "area_mm2": fault.area,
+                        **({"net": fault.net} if fault.net else {}),
                     }
                     for fault in some
                 ]

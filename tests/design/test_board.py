@@ -71,6 +71,14 @@ def test_all_layers_have_one_zero_and_the_back_lies_over_the_front(tmp_path: Pat
     )
 
 
+def test_pads_lie_on_their_copper_on_both_sides(tmp_path: Path) -> None:
+    board = load(tmp_path)
+    for design in board.designs(BoardExposure(rotate=90, columns=2)):
+        assert design.pads is not None and len(design.pads.nets) == 2 * len(HOLES)
+        assert minus(design.pads.areas, design.area).area < 1e-6
+    assert all(one.pads is None for one in board.designs(tone="positive"))
+
+
 def test_designs_are_named_and_say_what_is_exposed(tmp_path: Path) -> None:
     front, back = load(tmp_path).designs()
     assert [front.name, back.name] == ["b-top-copper", "b-bottom-copper"]

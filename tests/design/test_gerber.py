@@ -18,7 +18,7 @@ from shapes import NODING, both, differing_area, minus, plus
 
 from laserpath.base.errors import InputError
 from laserpath.design import load
-from laserpath.design.arrange import Arrangement, arrange
+from laserpath.design.arrange import Arrangement, Repeat, arrange
 from laserpath.design.gerber import read
 from laserpath.design.reading import Reading
 from laserpath.design.target import rasterise
@@ -386,6 +386,32 @@ def test_what_older_programs_write_is_heeded_or_harmless() -> None:
     )
     assert_same(got.area, disc(1))
     assert got.warnings == ()
+
+
+def test_flashes_of_copper_are_pads_with_pin_and_net() -> None:
+    """Not what is cleared, and of two that meet the larger one; copies are pads, too."""
+    text = (
+        "%ADD10C,1*%\n%ADD11C,0.5*%\n%TO.P,R1,2,in*%\n%TO.N,A\\u0042*%\nD10*\nX0Y0D03*\n"
+        "%TD.P*%\nX1000000Y0D02*\nX5000000Y0D01*\n%SRX2Y1I3J0*%\nX2000000Y2000000D03*\n%SR*%\n"
+        "%TD*%\nD11*\nX0Y0D03*\nX7000000Y0D03*\n%LPC*%\nX8000000Y0D03*\n"
+    )
+    pads = gerber(text).pads
+    assert pads is not None
+    found = {
+        (round(area.centroid.x, 6), round(area.centroid.y, 6)): (pin, net)
+        for area, pin, net in zip(pads.areas.geoms, pads.pins, pads.nets, strict=True)
+    }
+    assert found == {(0, 0): ("R1.2", "AB"), (2, 2): ("", "AB"), (5, 2): ("", "AB"), (7, 0): ("", "")}
+    assert pads.areas.area == pytest.approx(3 * disc(1).area + disc(0.5).area, rel=0.01)
+    assert gerber("%TF.FileFunction,Soldermask,Top*%\n" + text).pads is None
+
+
+def test_pads_are_moved_with_their_copper() -> None:
+    drawn = gerber("%MIA1B0*%\n%ADD10C,1*%\nD10*\nX3000000Y1000000D03*\nX7000000Y0D03*\n")
+    moved = arrange(drawn, Arrangement(mirror="y", rotate=30, scale=2, repeat=Repeat(2, 1, (40, 40))))
+    assert moved.pads is not None and len(moved.pads.nets) == 4
+    assert_same(moved.pads.areas, moved.area)
+    assert arrange(drawn, Arrangement(negative=True)).pads is None
 
 
 def test_the_attributes_of_the_file_are_reported() -> None:

@@ -130,7 +130,7 @@ CASES = {
     "a line below the spot": Case(
         plus(SQUARE, box(0, 4, 3, 4.03)), SQUARE, "poor", (("lost", (1.5, 4.015)),)
     ),
-    "a hole filled": Case(HOLED, SQUARE, "poor", (("closed", (1.15, 1.15)),)),
+    "a hole filled": Case(HOLED, SQUARE, "poor", (("filled", (1.15, 1.15)),)),
     "a slit below the spot": Case(
         plus(box(0, 0, 1, 3), box(1.03, 0, 2, 3)), box(0, 0, 2, 3), "poor",
         (("joined", (1.015, 1.5)),),

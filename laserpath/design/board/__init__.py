@@ -42,7 +42,7 @@ from laserpath.design.board.excellon import read as read_drills
 from laserpath.design.board.files import DRILLS, PLANNED, BoardFiles, LayerFile, gather
 from laserpath.design.enclosed import enclosed
 from laserpath.design.reading import SHOWS_ABSENCE, Reading
-from laserpath.types import Design, Fiducial, Part
+from laserpath.types import Design, Fiducial, Pads, Part
 
 __all__ = ["DRILLS", "PLANNED", "CircuitBoard", "BoardExposure", "BoardLayer", "Hole", "load_board"]
 
@@ -109,7 +109,7 @@ class BoardExposure:
 class BoardLayer:
     """A layer as drawn. kind: of `PLANNED`.  file: its name.  said: who said its kind.
 
-    area: what is drawn, mm, in the coordinates of the board's files.
+    area: what is drawn, mm, in the coordinates of the board's files.  pads: those of copper, there too.
     """
 
     kind: str
@@ -117,6 +117,7 @@ class BoardLayer:
     said: str
     area: shapely.MultiPolygon
     warnings: tuple[str, ...] = ()
+    pads: Pads | None = None
 
     __repr__ = one_line
 
@@ -192,7 +193,14 @@ class CircuitBoard:
         return replace(
             self,
             outline=turned(self.outline),
-            layers=tuple(replace(layer, area=turned(layer.area)) for layer in self.layers),
+            layers=tuple(
+                replace(
+                    layer,
+                    area=turned(layer.area),
+                    pads=layer.pads and replace(layer.pads, areas=turned(layer.pads.areas)),
+                )
+                for layer in self.layers
+            ),
             holes=tuple(
                 replace(hole, points=tuple(turned(shapely.Point(point)).coords[0] for point in hole.points))
                 for hole in self.holes
@@ -226,7 +234,8 @@ def _design(board: CircuitBoard, layer: BoardLayer, number: int, how: BoardExpos
         exposed, done = minus(solid, inside), f"all but {meaning} is exposed"
     if exposed.is_empty:
         raise InputError(f"{board.name}: nothing of {layer.kind} is left to expose ({layer.file})")
-    laid = _laid_out(board, exposed, layer.side, how, tone)
+    pads = layer.pads if layer.what == "copper" and tone == "negative" and how.isolation is None else None
+    laid = _laid_out(board, exposed, layer.side, how, tone, pads)
     assert laid.page is not None
     colour = _COLOURS[layer.what][layer.side == "bottom"]
     return replace(
@@ -244,7 +253,14 @@ def _design(board: CircuitBoard, layer: BoardLayer, number: int, how: BoardExpos
     )
 
 
-def _laid_out(board: CircuitBoard, area: BaseGeometry, side: str, how: BoardExposure, tone: str) -> Design:
+def _laid_out(
+    board: CircuitBoard,
+    area: BaseGeometry,
+    side: str,
+    how: BoardExposure,
+    tone: str,
+    pads: Pads | None = None,
+) -> Design:
     """An area of the board's files, mirrored if it is of the back, with its copies, aligned."""
     margin, page = _page(board, how, tone)
     x, y = (-1.0 if side == "bottom" and how.mirror == axis else 1.0 for axis in "xy")
@@ -268,7 +284,13 @@ def _laid_out(board: CircuitBoard, area: BaseGeometry, side: str, how: BoardExpo
         align_fit=how.align_fit,
     )
     part = Part(board.name, 1, side, "#000000", shapely.box(*page))
-    moved = Design(_polygons(affinity.affine_transform(area, matrix)), board.name, page, part=part)
+    moved = Design(
+        _polygons(affinity.affine_transform(area, matrix)),
+        board.name,
+        page,
+        part=part,
+        pads=pads and pads.mapped(matrix),
+    )
     return arrange(moved, arrangement)
 
 
@@ -402,8 +424,9 @@ class _Loading:
             kind = _EmptyLayer if empty else InputError
             raise kind(f"{self.found.name}: {file.name}: {error}") from None
         warnings = tuple(f"{file.kind}: {text}" for text in design.warnings if text != SHOWS_ABSENCE)
-        area = design.area
-        layer = self.read[file.kind] = BoardLayer(file.kind, file.name, file.said, area, warnings)
+        layer = self.read[file.kind] = BoardLayer(
+            file.kind, file.name, file.said, design.area, warnings, design.pads
+        )
         return layer
 
     def copper(self) -> list[BoardLayer]:

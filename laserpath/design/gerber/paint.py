@@ -117,7 +117,7 @@ class Painting:
             return
         self._coat(solid, sum(_count(layer.pieces) for layer in aperture.layers))
         for layer in aperture.layers:
-            self.add(layer.solid == solid, _moved(np.array(layer.pieces, dtype=object), np.array([point])))
+            self.add(layer.solid == solid, moved(np.array(layer.pieces, dtype=object), np.array([point])))
 
     def draw(self, aperture: Aperture, path: Path, solid: bool) -> None:
         """Add a stroke through at least two points."""
@@ -164,11 +164,11 @@ def repeat(layers: Sequence[PaintLayer], shifts: Floats, into: Painting) -> None
     limits.check("shapes", count, what, "split the file")
     if len(layers) == 1 or _apart(layers, shifts):
         for layer, pieces in zip(layers, parts, strict=True):
-            into.add(layer.solid, _moved(pieces, shifts))
+            into.add(layer.solid, moved(pieces, shifts))
         return
     for shift in shifts:
         for layer, pieces in zip(layers, parts, strict=True):
-            into.add(layer.solid, _moved(pieces, shift[None]))
+            into.add(layer.solid, moved(pieces, shift[None]))
 
 
 def _apart(layers: Sequence[PaintLayer], shifts: Floats) -> bool:
@@ -183,7 +183,7 @@ def _count(pieces: Sequence[BaseGeometry]) -> int:
     return int(shapely.get_num_geometries(np.array(pieces, dtype=object)).sum())
 
 
-def _moved(pieces: Polygons, shifts: Floats) -> Polygons:
+def moved(pieces: Polygons, shifts: Floats) -> Polygons:
     """Each piece at each of the shifts (n, 2), as polygons."""
     parts = shapely.get_parts(pieces)
     if len(parts) == 0:
@@ -193,8 +193,8 @@ def _moved(pieces: Polygons, shifts: Floats) -> Polygons:
     many = (xy[None, :, :2] + shifts[:, None]).reshape(-1, 2)
     # Not by from_ragged_array: shapely 2.1.0 writes beyond its memory for polygons with five holes.
     made = shapely.linearrings(many, indices=_owners(rings, n))
-    moved: Polygons = shapely.polygons(made, indices=_owners(polygons, n))
-    return moved
+    copies: Polygons = shapely.polygons(made, indices=_owners(polygons, n))
+    return copies
 
 
 def _owners(offsets: NDArray[np.integer], n: int) -> NDArray[np.intp]:
@@ -206,7 +206,7 @@ def _pieces(coat: _Coat, tolerance: float) -> Polygons:
     """All polygons of a coat, valid or not."""
     out = list(coat.pieces)
     for area, points in _uncovered(coat.flashes):
-        out += [_moved(np.array([block], dtype=object), shifts) for block, shifts in blocks(area, points)]
+        out += [moved(np.array([block], dtype=object), shifts) for block, shifts in blocks(area, points)]
     for aperture, paths in coat.paths.items():
         out.append(_strokes(aperture, paths, tolerance))
     if coat.contours:

@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -232,7 +232,18 @@ _NEUTRAL = {
     "IP": (r"POS", "makes the image negative, on a sheet whose size Gerber does not say: take --negative"),
 }
 """Obsolete commands → (values without effect, the effect of any other value)."""
-_SILENT = ("TF", "TA", "TO", "TD", "IN", "LN", "IC")  # attributes and names, which draw nothing
+_SILENT = ("TF", "TA", "IN", "LN", "IC")  # attributes and names, which draw nothing
+_ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
+
+
+@dataclass(frozen=True, slots=True)
+class Pad:
+    """A flash of copper. pin: as `R1.2`.  '' is unknown."""
+
+    aperture: Aperture
+    at: Point
+    pin: str
+    net: str
 
 
 @dataclass(slots=True)
@@ -242,6 +253,7 @@ class _Block:
     painting: Painting
     number: int | None
     shifts: list[Point] = field(default_factory=list)  # mm, of step and repeat
+    pads: int = 0  # number of pads before it
 
 
 class Plotter:
@@ -255,6 +267,8 @@ class Plotter:
         self.ended = False
         self.bare: list[Path] = []  # lines of an aperture without width, outside of blocks
         self.mirror = (False, False)  # of x and of y, of the whole image
+        self.pads: list[Pad] = []
+        self._about: dict[str, str] = {}  # attributes of the objects to come
         self._stack: list[_Block] = []
         self._macros: dict[str, apertures.Macro] = {}
         self._apertures: dict[int, Aperture] = {}
@@ -339,12 +353,15 @@ class Plotter:
             "SR": self._step_repeat,
             "AB": self._block,
             "IF": self._include,
+            "TO": self._attribute,
+            "TD": self._forget,
         }
         if key not in actions:
             if re.fullmatch(r"[GDMXYN][\dGDMXYIJ+-]*", text):  # a word command between %
                 return self.word(re.findall(r"([A-Z])([+-]?\d*)", text))
             raise InputError(f"{text[:40]!r} is not a command of Gerber")
-        self._lift()
+        if key not in ("TO", "TD"):  # which may come within a stroke
+            self._lift()
         actions[key](rest)
         return None
 
@@ -408,7 +425,7 @@ class Plotter:
             raise InputError(f"step and repeat has {columns} x {rows} copies, but 1 to 1000000 are possible")
         x, y = (decimal(found[k], "step") * self._format.mm() for k in (3, 4))
         shifts = [(i * x, j * y) for i in range(columns) for j in range(rows)]
-        self._open(_Block(self.painting, None, shifts))
+        self._open(_Block(self.painting, None, shifts, len(self.pads)))
 
     def _block(self, text: str) -> None:
         if text:
@@ -420,6 +437,19 @@ class Plotter:
             raise InputError("a block aperture is closed that was not opened")
         else:
             self._close()
+
+    def _attribute(self, text: str) -> None:
+        """Keep the net (.N) or the pin (.P) of the objects to come."""
+        name, *values = text.split(",")
+        values = [_ESCAPED.sub(lambda found: chr(int(found[1], 16)), value) for value in values]
+        self._about[name] = ".".join(values[:2]) if name == ".P" else "".join(values[:1])
+
+    def _forget(self, text: str) -> None:
+        """Delete one attribute, or all."""
+        if text:
+            self._about.pop(text, None)
+        else:
+            self._about.clear()
 
     def _include(self, text: str) -> None:
         raise InputError(f"the file includes another one, {text[:40]!r}, which is not opened")
@@ -438,6 +468,10 @@ class Plotter:
         self.painting = block.painting
         if block.number is None:
             repeat(layers, np.array(block.shifts), self.painting)
+            once = self.pads[block.pads :]
+            self.pads += [
+                replace(pad, at=(pad.at[0] + x, pad.at[1] + y)) for x, y in block.shifts[1:] for pad in once
+            ]
         elif len(layers) == 1 and layers[0].solid:
             self._set(block.number, of_area(layers[0].pieces[0]))
         else:
@@ -509,6 +543,9 @@ class Plotter:
         if self._aperture is None:
             raise InputError("a flash (D03) comes before an aperture is chosen")
         self.painting.flash(self._aperture, self._at, self._solid)
+        if self._solid and all(block.number is None for block in self._stack):
+            about = self._about
+            self.pads.append(Pad(self._aperture, self._at, about.get(".P", ""), about.get(".N", "")))
 
     def _line(self, start: Point, words: dict[str, str]) -> None:
         path = self._path if self._contour is None else self._contour

@@ -15,11 +15,15 @@ from laserpath.base.overlay import tidy, valid
 from laserpath.base.quantities import LENGTH
 from laserpath.design.enclosed import enclosed
 from laserpath.design.fill import check_reach, joined, without_specks
-from laserpath.design.gerber.paint import Painting, Path, area
-from laserpath.design.gerber.plotter import MM, Plotter, commands, text_of, where
+from laserpath.design.gerber.apertures import Aperture
+from laserpath.design.gerber.paint import Painting, Path, area, moved
+from laserpath.design.gerber.plotter import MM, Pad, Plotter, commands, text_of, where
 from laserpath.design.reading import SHOWS_ABSENCE, Reading
 from laserpath.design.vector import Shapes, hairlines, left_out
-from laserpath.types import Design
+from laserpath.types import Design, Pads
+
+_COPPER = ("", "Copper")
+"""Functions of files whose flashes are pads; '' is unknown."""
 
 SPECK = 1e-3  # smallest area of parts and holes, in tolerance²; smaller ones are rounding errors
 
@@ -37,9 +41,11 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
     if any(not layer.solid for layer in layers):  # differences leave slivers, unions do not
         shown = without_specks(tidy(shown), SPECK * reading.tolerance**2)
     shown, notes = _with_bare(shown, plotter.bare, reading)
+    pads = _pads(plotter.pads) if _attribute(text, "FileFunction").partition(",")[0] in _COPPER else None
     if any(plotter.mirror):
         x, y = (-1 if mirrored else 1 for mirrored in plotter.mirror)
         shown = scale(shown, x, y, origin=(0, 0))
+        pads = pads and pads.mapped((x, 0, 0, y, 0, 0))
         notes.append("the image is mirrored, as its command MI says")
     check_reach("the design", shapely.get_coordinates(shown))
     if shown.is_empty:
@@ -47,7 +53,7 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
     warnings = (*plotter.warnings, *notes, *_about(text))
     drawn_in = "inches" if plotter.scale == MM["IN"] else "mm"
     source = " ".join(filter(None, ("Gerber", _attribute(text, "FileFunction"), f"in {drawn_in}")))
-    return Design(shapely.normalize(shown), name, warnings=warnings, source=(source,))
+    return Design(shapely.normalize(shown), name, warnings=warnings, source=(source,), pads=pads)
 
 
 def traced(data: bytes, tolerance: float) -> tuple[list[Floats], list[Floats]]:
@@ -67,6 +73,30 @@ def traced(data: bytes, tolerance: float) -> tuple[list[Floats], list[Floats]]:
         ]
     check_reach("a line", np.concatenate([np.zeros((0, 2)), *lines, *rings]))
     return rings, lines
+
+
+def _pads(flashes: list[Pad]) -> Pads | None:
+    """The flashes that are pads; of those that meet, the largest."""
+    by_aperture: dict[Aperture, list[Pad]] = {}
+    for flash in flashes:
+        if flash.aperture.area.geom_type == "Polygon" and not flash.aperture.area.is_empty:
+            by_aperture.setdefault(flash.aperture, []).append(flash)
+    if not by_aperture:
+        return None
+    areas = np.concatenate(
+        [
+            moved(np.array([aperture.area], dtype=object), np.array([one.at for one in some]))
+            for aperture, some in by_aperture.items()
+        ]
+    )
+    every = [one for some in by_aperture.values() for one in some]
+    rank = np.lexsort((np.arange(len(areas)), -shapely.area(areas))).argsort()
+    smaller, larger = shapely.STRtree(areas).query(areas, predicate="intersects")
+    kept = np.ones(len(areas), dtype=bool)
+    kept[smaller[rank[larger] < rank[smaller]]] = False
+    names = [every[k] for k in np.flatnonzero(kept)]
+    pins, nets = tuple(one.pin for one in names), tuple(one.net for one in names)
+    return Pads(shapely.MultiPolygon(areas[kept].tolist()), pins, nets)
 
 
 def _with_bare(shown: BaseGeometry, bare: list[Path], reading: Reading) -> tuple[BaseGeometry, list[str]]:

@@ -1,0 +1,191 @@
+"""Boards with faults put in: the verdict names exactly those, with kind and place.
+
+Boards are made at random: pads with holes on a lattice, tracks between them, a zone around some. The print is
+what the drawing with its faults gives, blurred by the spot.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+import shapely
+from exposures import STILL
+from scipy.ndimage import gaussian_filter
+from sets import one_fast
+from shapes import minus, plus
+
+from laserpath.design.scene import Scene
+from laserpath.design.target import rasterise
+from laserpath.measure import edge_errors, inspect
+from laserpath.report.wording import kinds
+from laserpath.types import Design, Pads, Point, Process
+from laserpath.types.results import Fault, Inspection, Measurement
+
+PROCESS = Process()
+FWHM, CRITICAL = PROCESS.spot.fwhm, PROCESS.resin.critical_dose
+
+STEP, PAD, HOLE, TRACK, CLEAR = 1.6, 0.9, 0.4, 0.25, 0.2
+"""mm: pitch of the lattice, diameters of pads and holes, widths of tracks and of gaps around a zone."""
+COLUMNS, ROWS = 7, 5
+NOTHING = shapely.Polygon()
+
+
+@dataclass(frozen=True)
+class Board:
+    """pads: their middles.  nets: of each, its name.  copper: without holes.
+
+    tracks: (n, 2, 2) both ends of each that no zone covers.
+    """
+
+    pads: np.ndarray
+    nets: tuple[str, ...]
+    tracks: np.ndarray
+    copper: shapely.MultiPolygon
+
+    @property
+    def design(self) -> Design:
+        areas = shapely.MultiPolygon(discs(self.pads, PAD))
+        pins = tuple(f"P{k}" for k in range(len(self.pads)))
+        return Design(self.copper, "board", pads=Pads(areas, pins, self.nets))
+
+
+def discs(points: np.ndarray, diameter: float) -> list[shapely.Geometry]:
+    return list(shapely.buffer(shapely.points(points), diameter / 2, quad_segs=16))
+
+
+def board(rng: np.random.Generator) -> Board:
+    """Nets of a few pads each; most points of the lattice have a pad."""
+    places = np.stack(np.meshgrid(np.arange(COLUMNS), np.arange(ROWS)), axis=-1).reshape(-1, 2)
+    net, tracks = np.arange(len(places)), []
+    pairs = [(a, b) for a in range(len(places)) for b in range(a) if np.abs(places[a] - places[b]).sum() == 1]
+    for a, b in rng.permutation(pairs):
+        together = np.isin(net, (net[a], net[b]))
+        if net[a] != net[b] and together.sum() <= 5 and rng.random() < 0.7:
+            net[together] = net[a]
+            tracks.append((a, b))
+    ends = np.array(tracks)
+    used = np.bincount(ends.ravel(), minlength=len(places))
+    has_pad = (used < 2) | (rng.random(len(places)) < 0.5)
+    xy = places * STEP
+    lines = [shapely.LineString(xy[pair]).buffer(TRACK / 2) for pair in ends]
+    nets = {}
+    for number in np.unique(net):
+        own = [line for line, (a, _) in zip(lines, ends, strict=True) if net[a] == number]
+        nets[number] = plus(*own, *discs(xy[(net == number) & has_pad], PAD))
+    # A zone fills a corner of the board, as part of the net of one pad in it.
+    poured = net[rng.choice(np.flatnonzero(places[:, 0] >= 4))]
+    zone = shapely.box(3.5 * STEP, -0.5 * STEP, (COLUMNS - 0.5) * STEP, (ROWS - 0.5) * STEP)
+    others = plus(*(area for number, area in nets.items() if number != poured))
+    copper = plus(others, nets[poured], minus(zone, others.buffer(CLEAR)).buffer(-0.1).buffer(0.1))
+    copper = minus(copper, plus(*discs(xy[has_pad], HOLE)))
+    free = xy[ends[net[ends[:, 0]] != poured]]
+    names = tuple(f"N{number}" for number in net[has_pad])
+    return Board(xy[has_pad], names, free, shapely.MultiPolygon(shapely.get_parts(copper).tolist()))
+
+
+@dataclass(frozen=True)
+class Damage:
+    """A fault to put into a board. place: mm.  less, more: what is not exposed, and what is in addition."""
+
+    kind: str
+    place: Point
+    less: shapely.Geometry = NOTHING
+    more: shapely.Geometry = NOTHING
+
+
+def cut(made: Board, rng: np.random.Generator) -> Damage:
+    a, b = made.tracks[rng.integers(len(made.tracks))]
+    at = a + rng.uniform(0.4, 0.6) * (b - a)
+    along = (b - a) / np.hypot(*(b - a)) * rng.uniform(0.1, 0.2)
+    gap = shapely.LineString([at - along, at + along]).buffer(TRACK, cap_style="flat")
+    return Damage("cut", tuple(at), less=gap)
+
+
+def bridge(made: Board, rng: np.random.Generator) -> Damage:
+    parts = shapely.get_parts(made.copper)
+    while True:
+        a, b = rng.choice(len(parts), 2, replace=False)
+        line = shapely.shortest_line(parts[a], parts[b])
+        wire = line.buffer(rng.uniform(0.06, 0.15))
+        if line.length < STEP and len(shapely.STRtree(parts).query(wire, predicate="intersects")) == 2:
+            return Damage("joined", line.centroid.coords[0], more=wire)
+
+
+def hole(made: Board, rng: np.random.Generator) -> Damage:
+    at = made.pads[rng.integers(len(made.pads))]
+    return Damage("filled", tuple(at), more=discs(at[None], HOLE + 0.05)[0])
+
+
+def pad(made: Board, rng: np.random.Generator) -> Damage:
+    at = made.pads[rng.integers(len(made.pads))]
+    return Damage("pad", tuple(at), less=discs(at[None], PAD + 0.02)[0])
+
+
+def damages(made: Board, rng: np.random.Generator) -> list[Damage]:
+    """One to four faults, apart from each other."""
+    some: list[Damage] = []
+    wanted = rng.choice([cut, bridge, hole, pad], rng.integers(1, 5), replace=False)
+    while len(some) < len(wanted):
+        one = wanted[len(some)](made, rng)
+        if all(math.dist(one.place, other.place) > STEP for other in some):
+            some.append(one)
+    return some
+
+
+def inspected(made: Design, lit: shapely.Geometry) -> Inspection:
+    """What is wrong where `lit` is exposed."""
+    scene = Scene.around(made, PROCESS.spot, PROCESS.resin, 6)
+    lit = shapely.MultiPolygon(shapely.get_parts(lit).tolist())
+    blurred = gaussian_filter(rasterise(Design(lit), scene.grid).coverage, FWHM / 2.355 / scene.grid.pitch)
+    dose = 2 * CRITICAL * blurred
+    edges = edge_errors(dose, scene)
+    return inspect(Measurement(None, STILL, scene.grid, dose, edges), scene)  # type: ignore[arg-type]
+
+
+def names(made: Board, one: Damage) -> str:
+    """What is said about the pad or the nets that a fault concerns."""
+    if one.kind in ("pad", "filled"):
+        k = int(np.argmin(np.hypot(*(made.pads - one.place).T)))
+        return f"P{k} of net {made.nets[k]}"
+    parts = [part for part in made.copper.geoms if part.intersects(plus(one.less, one.more))]
+    pads = [shapely.Point(xy).buffer(PAD / 2) for xy in made.pads]
+    nets = [{net for pad, net in zip(pads, made.nets, strict=True) if pad.intersects(part)} for part in parts]
+    every = sorted({net for some in nets for net in some})
+    return f"of net{'s' * (len(every) > 1)} {' and '.join(every)}" if every else ""
+
+
+@pytest.mark.parametrize("seed", one_fast(range(20), 2))
+def test_the_verdict_names_exactly_the_faults_of_a_board(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    made = board(rng)
+    put = damages(made, rng)
+    lit = minus(plus(made.copper, *(one.more for one in put)), *(one.less for one in put))
+    found = inspected(made.design, lit)
+    assert found.flaws == ()
+    assert sorted(one.kind for one in found.faults) == sorted(one.kind for one in put)
+    for one in put:
+        (seen,) = (fault for fault in found.faults if fault.kind == one.kind)
+        assert math.dist(seen.at, one.place) < 0.3 * FWHM
+        assert seen.net == names(made, one)
+    whole = inspected(made.design, made.copper)
+    assert (whole.faults, whole.flaws) == ((), ())
+
+
+def test_a_fault_of_a_board_is_named_as_one_of_a_board() -> None:
+    at, net = (1.0, 2.0), "of net GND"
+    found = [
+        Fault("cut", at, 0.3, 0.01, net=net),
+        Fault("joined", at, 0.2, 0.01, net="of nets GND and VCC"),
+        Fault("filled", at, 0.4, 0.1, net=""),
+        Fault("pad", at, 0.9, 0.6, net="R1.2 of net GND"),
+    ]
+    assert kinds(found, FWHM) == (
+        "1 track cut, 0.30 mm at (1.000, 2.000), of net GND",
+        "1 bridge between nets, 0.20 mm at (1.000, 2.000), of nets GND and VCC",
+        "1 hole closed, 0.40 mm at (1.000, 2.000)",
+        "1 pad lost, 0.90 mm at (1.000, 2.000), R1.2 of net GND",
+    )
+    assert kinds([replace(found[0], net=None)], FWHM) == ("1 cut through a part, 0.30 mm at (1.000, 2.000)",)
