@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gcode import GcodeError, Limits, Moves
-from gcode.motion import Board, Controller, Grbl, Klipper, Marlin, corrected, execute, prepared
+from gcode.motion import Board, Controller, Grbl, Klipper, Marlin, at_peak, corrected, execute, prepared
 from gcode.move import Floats
 
 SPEED, SHORTEST = 20.0, 0.05
@@ -120,6 +120,18 @@ def test_corners_do_not_burn(controller: Controller, moves: Moves) -> None:
     commanded = corrected(moves, controller, PWM, shortest=0.05)
     assert unevenness(commanded, moves, controller) < unevenness(moves, moves, controller) / 4
     np.testing.assert_allclose(commanded.length.sum(), moves.length.sum())
+
+
+def test_a_line_that_only_brakes_does_not_wrap_once_its_peak_is_its_speed() -> None:
+    """Told more than it reaches, its power runs below 0 and shines at nearly full: a bright spot."""
+    row = Moves.straight([(0.5 * k, 0) for k in range(5)], [0.3] * 4, [90.0] * 4, [False] * 4)
+    marlin = Marlin(blocks=400, minimum_segment_time=0.0, baud=None, shortest=1)
+    slow = at_peak(row, marlin)
+    told, done = (execute(moves, marlin, longest=0.01) for moves in (row, slow))
+    assert told.power.max() > 0.8
+    assert done.power.max() <= 0.3
+    assert done.write_time == pytest.approx(told.write_time, rel=0.02)
+    np.testing.assert_allclose(slow.power / slow.speed, row.power / row.speed)
 
 
 def test_marlin_s_own_trapezoid_is_helped_on_short_lines() -> None:

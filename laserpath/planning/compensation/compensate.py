@@ -274,9 +274,15 @@ class _Print:
         )
 
     def shows_as_much_as(self, old: _Print, task: Task) -> bool:
-        """Whether no more edges are missing, or only because the old print was too bright to be shipped."""
+        """Whether no more edges are missing, or only because the old print was too bright to be shipped.
+
+        And it is not too bright itself, or no brighter than the old one.
+        """
         most = _BRIGHTEST * task.scene.resin.over_dose
-        return self.missing <= old.missing or self.brightest <= most < old.brightest
+        fit, old_fit = self.brightest <= most, old.brightest <= most
+        if fit != old_fit:
+            return fit
+        return self.missing <= old.missing and (fit or self.brightest <= old.brightest)
 
 
 def on_steps(path: EnergyPath, machine: Machine, spot: Spot) -> EnergyPath:

@@ -462,7 +462,11 @@ def best_places(
     else:
         xy = moves.xy + step * _by_fields(whole, moves.power > 0, partition, model)
     moved = _uncrowded(replace(part.path, xy=xy[RESTS:]), part.path, machine)
-    return MachineProgram.of_moves(convert.to_moves(moved, machine), process)
+    # Sharper corners make the head slower than it was told.
+    placed = gcode.motion.at_peak(
+        convert.to_moves(moved, machine), convert.controller(machine), process.resin.order
+    )
+    return MachineProgram.of_moves(placed, process)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

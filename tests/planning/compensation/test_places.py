@@ -32,8 +32,12 @@ def test_only_vertices_change_and_by_whole_steps(dialect: str) -> None:
     task = small.task(dialect)
     program = fitted(task, dialect)
     moved = best_places(program, task, 0.15, 0.0015)
-    np.testing.assert_array_equal(moved.path.power, program.path.power)
-    np.testing.assert_array_equal(moved.path.on, program.path.on)
+    on, level = program.path.on, task.machine.power_max / 255
+    np.testing.assert_array_equal(moved.path.on, on)
+    slower = moved.path.speed / program.path.speed  # on Marlin, the peak speed is that of the moved line
+    np.testing.assert_allclose(moved.path.power, program.path.power * np.where(on, slower, 1), atol=level)
+    assert slower.max() < 1 + 1e-3
+    assert dialect == "marlin" or (slower == 1).all()
     steps = (moved.path.xy - program.path.xy) * np.asarray(task.machine.steps)
     assert np.abs(steps).max() > 0.9, "some vertices have moved"
     assert np.abs(steps).max() < 2.1
