@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -142,7 +143,13 @@ def controller(machine: Machine, dialect: gcode.Dialect | None = None) -> gcode.
     """The model of the controller of `machine`, or of another dialect's controller with its limits."""
     if dialect is not None:
         check_look_ahead(machine, dialect)
-    return (dialect or gcode.dialect(machine.dialect)).firmware.of(machine)
+    return _model((dialect or gcode.dialect(machine.dialect)).firmware, machine)
+
+
+@lru_cache(maxsize=64)
+def _model(firmware: type[gcode.motion.Controller], machine: Machine) -> gcode.motion.Controller:
+    """Kept, as it takes half a millisecond to make: a chart asks for it some hundred times."""
+    return firmware.of(machine)
 
 
 def envelope(machine: Machine, dialect: gcode.Dialect) -> gcode.Envelope:

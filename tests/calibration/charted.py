@@ -13,7 +13,7 @@ from laserpath.physics.dose import DoseModel
 from laserpath.physics.resin import cure_depth
 from laserpath.types import Grid, Machine, Process, Toolpath
 
-STEPS = 1600
+STEPS = 400
 
 
 def as_executed(chart: Chart, truth: Machine) -> Toolpath:

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter
 from scipy.special import ndtri
-from sets import one_fast
 
 from laserpath.base.errors import InputError
 from laserpath.calibration.heights import HeightFit, HeightModel, IsoDose, _centred, fit_heights, outside
@@ -138,7 +137,8 @@ def test_the_level_of_a_print_does_not_pull_the_shape(
     assert other.level == pytest.approx(one.level + -2.5e-5, abs=1e-9)
 
 
-@pytest.mark.parametrize("count", one_fast([4, 20], 4))
+@pytest.mark.slow
+@pytest.mark.parametrize("count", [4, 20])
 def test_standard_errors_follow_from_the_curvature_of_the_cost(count: int, fit: HeightFit) -> None:
     """σ² (JᵀJ)⁻¹, J by central differences of wide steps on layers five times as close.
 
@@ -172,6 +172,7 @@ def standard_errors(model: HeightModel, prints: list[tuple[np.ndarray, np.ndarra
     return dict(zip(names, np.sqrt(np.diag(covariance)).tolist(), strict=True))
 
 
+@pytest.mark.slow
 def test_a_level_that_goes_with_the_survival_is_found(pairs: list[tuple[np.ndarray, np.ndarray]]) -> None:
     sloped = replace(TRUTH, survival_slope=1e-3)
     prints = [(m, sloped.predict(m)) for m, _ in pairs]
