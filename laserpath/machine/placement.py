@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import PurePath
@@ -67,9 +68,30 @@ def placed(
     if origin == "auto":
         origin = "page" if _on_its_page(exposed, machine, offset) else "design"
         notes = _why_moved(exposed, machine, offset) if origin == "design" else ()
+    if origin == "page" and exposed.page is None and _mirrored(exposed):
+        raise _without_an_axis(exposed)
     moved = _moved(exposed, origin, offset)
     _check_fits(moved, machine, origin, offset)
     return Placed(moved, origin, notes)
+
+
+def _mirrored(design: Design) -> bool:
+    return any(line.startswith("mirror = ") for line in design.recipe)
+
+
+def _without_an_axis(design: Design) -> InputError:
+    """The error for a mirrored design on a page that the file does not have."""
+    x0, y0, x1, y1 = (figure(value, 4) for value in design.extent)
+    zero = ",".join(f"{math.ceil(-1e3 * value - _SLACK) / 1e3:.9g}" for value in design.extent[:2])
+    return InputError(
+        f"{_file(design)} names no page to be mirrored in, so --mirror turns it over about the zero of its "
+        f"file, and it reaches from ({x0}, {y0}) to ({x1}, {y1}) mm: --origin own --offset {zero}mm puts its "
+        "lower left corner at the work zero, and `laserpath board` lays both sides over each other"
+    )
+
+
+def _file(design: Design) -> str:
+    return PurePath(design.file).name if design.file else f"design {design.name!r}"
 
 
 def _of_marks(origin: str, offset: Point) -> str:
@@ -120,13 +142,14 @@ def _on_its_page(design: Design, machine: Machine, offset: Point) -> bool:
 
 def _why_moved(design: Design, machine: Machine, offset: Point) -> tuple[str, ...]:
     """A sentence if 'auto' moves the design's corner to the work zero."""
-    name = PurePath(design.file).name if design.file else f"design {design.name!r}"
+    name = _file(design)
     moved = "so its lower left corner is put at the work zero"
     if design.page is None:
         if max(map(abs, design.extent[:2])) <= _SLACK:
             return ()
         stays = not _outside(_moved(design, "page", offset), machine)
-        other = "--origin page keeps its own coordinates" if stays else "--offset puts it elsewhere"
+        own = "own" if _mirrored(design) else "page"
+        other = f"--origin {own} keeps its own coordinates" if stays else "--offset puts it elsewhere"
         return (f"{name} names no page, {moved}; {other}",)
     axis, low, high, start, end = _outside(_moved(design, "page", offset), machine)[0]
     return (

@@ -115,6 +115,20 @@ def test_mask_and_stencil_are_the_board_without_their_openings(kind: str, tmp_pa
     assert differing_area(exposed(positive, "positive"), plus(openings, cut_out)) < 1e-6
 
 
+def test_a_negative_layer_is_what_its_file_does_not_draw(tmp_path: Path) -> None:
+    """A mask's file draws its openings, and says that it is negative, which changes nothing."""
+    negative = b"%TF.FilePolarity,Negative*%"
+    plain = load(tmp_path, "top-copper", "top-mask")
+    files = {name: negative + boards.files()[name] for name in ("b-F_Cu.gbr", "b-F_Mask.gbr")}
+    board = load(
+        tmp_path, "top-copper", "top-mask", b_F_Cu=files["b-F_Cu.gbr"], b_F_Mask=files["b-F_Mask.gbr"]
+    )
+    copper, mask = (one.area for one in board.layers)
+    assert differing_area(copper, minus(board.outline, plain.layers[0].area)) < 1e-6
+    assert differing_area(mask, plain.layers[1].area) < 1e-6
+    assert "b-F_Cu.gbr shows where the copper is absent" in " ".join(board.notes)
+
+
 def test_a_mask_without_openings_is_the_board(tmp_path: Path) -> None:
     board = load(tmp_path, "top-mask", b_F_Mask=gerber())
     (mask,) = board.designs()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -404,6 +405,8 @@ def test_flashes_of_copper_are_pads_with_pin_and_net() -> None:
     assert found == {(0, 0): ("R1.2", "AB"), (2, 2): ("", "AB"), (5, 2): ("", "AB"), (7, 0): ("", "")}
     assert pads.areas.area == pytest.approx(3 * disc(1).area + disc(0.5).area, rel=0.01)
     assert gerber("%TF.FileFunction,Soldermask,Top*%\n" + text).pads is None
+    hidden = gerber(re.sub(r"%(T[OD][^*]*\*)%", r"G04 #@! \1", text)).pads
+    assert hidden is not None and (hidden.pins, hidden.nets) == (pads.pins, pads.nets)
 
 
 def test_pads_are_moved_with_their_copper() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import gdstk
@@ -18,6 +19,7 @@ from shapely import affinity
 
 import laserpath
 from laserpath.base.errors import InputError
+from laserpath.design.arrange import Arrangement, arrange
 from laserpath.machine.placement import place, placed
 from laserpath.types import Design, Machine, Process, Resin, Settings
 
@@ -163,3 +165,21 @@ def test_a_program_is_simulated_where_its_plan_has_it(tmp_path, monkeypatch, cap
     assert read.err.count("board.gbr names no page") == 1
     assert "lies elsewhere" not in read.err
     assert json.loads(read.out)["executed"]["iou"] > 0.5
+
+
+def test_a_board_s_layer_is_not_mirrored_in_a_page_that_it_does_not_have():
+    """Its file has the board's corner at (120, -95): mirrored, that offset is wrong."""
+
+    def on(made: Design, origin: str, offset: tuple[float, float] = (0.0, 0.0)):
+        return np.round(place(made, Resin(), MACHINE, SPOT, origin, offset).bounds, 9).tolist()
+
+    drawn = Design(shapely.box(121, -94, 142.0004, -81), "back", file="b-B_Cu.gbr")
+    back = arrange(drawn, Arrangement(mirror="x"))
+    with pytest.raises(InputError, match="names no page to be mirrored in") as refused:
+        on(back, "page", (-120, 95))
+    assert "from (-142, -94) to (-121, -81) mm" in str(refused.value)
+    assert "--origin own --offset 142.001,94mm" in str(refused.value)
+    assert on(back, "own", (142.001, 94)) == [0.0006, 0, 21.001, 13]
+    assert on(drawn, "page", (-120, 95)) == [1, 1, 22.0004, 14]
+    on_a_page = replace(drawn, page=(120.0, -95.0, 145.0, -80.0))
+    assert on(arrange(on_a_page, Arrangement(mirror="x")), "page") == [2.9996, 1, 24, 14], "in its page"

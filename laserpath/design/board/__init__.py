@@ -365,6 +365,7 @@ class _Loading:
     warnings: list[str] = field(default_factory=list)
     read: dict[str, BoardLayer] = field(default_factory=dict)
     digits: Digits | None = None
+    absent: set[str] = field(default_factory=set)
 
     def board(self, wanted: Sequence[str] | None) -> CircuitBoard:
         """The board with the layers that are wanted."""
@@ -372,6 +373,7 @@ class _Loading:
         if not layers:
             raise InputError(f"{self.found.name} has nothing to expose: {'; '.join(self.notes)}")
         outline = self.outline(layers)
+        layers = tuple(self.present(one, outline) for one in layers)
         self.check_units(layers, outline)
         holes = self.holes(outline)
         name, unknown = self.found.name, self.found.unknown
@@ -424,10 +426,22 @@ class _Loading:
             kind = _EmptyLayer if empty else InputError
             raise kind(f"{self.found.name}: {file.name}: {error}") from None
         warnings = tuple(f"{file.kind}: {text}" for text in design.warnings if text != SHOWS_ABSENCE)
+        if SHOWS_ABSENCE in design.warnings:
+            self.absent.add(file.kind)
         layer = self.read[file.kind] = BoardLayer(
             file.kind, file.name, file.said, design.area, warnings, design.pads
         )
         return layer
+
+    def present(self, layer: BoardLayer, outline: shapely.MultiPolygon) -> BoardLayer:
+        """The layer itself, also if its file shows where it is absent; of a mask, files draw the openings."""
+        if layer.kind not in self.absent or layer.what == "mask":
+            return layer
+        self.notes.append(
+            f"{layer.file} shows where the {layer.what} is absent (FilePolarity Negative), so the rest of "
+            "the board has it"
+        )
+        return replace(layer, area=_polygons(minus(outline, layer.area)), pads=None)
 
     def copper(self) -> list[BoardLayer]:
         """The copper of both sides, as far as there is any."""

@@ -33,7 +33,8 @@ from laserpath.design.gerber.apertures import Aperture, Point, Turn, define, of_
 from laserpath.design.gerber.paint import Painting, Path, repeat
 
 _COMMENT = r"\s*G0?4(?!\d)[^*]*\*(?:%\*)?"  # Eagle puts whole extended commands into them
-_COMMAND = re.compile(_COMMENT + r"|%([^%]*)%|([^*%]+)\*|([^\s*%][^*%]*)|(%)")
+_HIDDEN = r"\s*G0?4\s*#@!\s*(T[OD][^*%]*)\*"  # attributes in comments, for readers that know none
+_COMMAND = re.compile(_HIDDEN + "|" + _COMMENT + r"|%([^%]*)%|([^*%]+)\*|([^\s*%][^*%]*)|(%)")
 _SPACE = re.compile(r"\s+")
 _FIELD = re.compile(r"([A-Z])([+-]?[0-9]*\.?[0-9]*)")
 
@@ -67,7 +68,8 @@ def text_of(data: bytes) -> str:
 def commands(text: str) -> Iterator[Instruction]:
     """The commands in their order, without comments."""
     for match in _COMMAND.finditer(text):
-        extended, word, rest, percent = match.groups()
+        hidden, extended, word, rest, percent = match.groups()
+        extended = hidden or extended
         if word is not None:
             word = _SPACE.sub("", word)
             fields = _FIELD.findall(word)
