@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     from laserpath.planning import (
         BoardPlans,
         ColourPlans,
+        LayerPlans,
         Plan,
         Progress,
         plan,
         plan_board,
         plan_colours,
+        plan_layers,
         sensitivity,
     )
     from laserpath.simulation import Simulation, simulate
@@ -58,6 +60,7 @@ __all__ = [
     "Grid",
     "InputError",
     "KeyFigures",
+    "LayerPlans",
     "Machine",
     "Measurement",
     "MotionFigures",
@@ -88,6 +91,7 @@ __all__ = [
     "plan",
     "plan_board",
     "plan_colours",
+    "plan_layers",
     "profiles",
     "request",
     "sensitivity",
@@ -103,8 +107,8 @@ __getattr__, __dir__ = attach(
         "design.board": ("BoardExposure", "CircuitBoard", "load_board"),
         "machine.framing": ("frame",),
         "planning": (
-            "BoardPlans", "ColourPlans", "Plan", "Progress", "plan", "plan_board", "plan_colours",
-            "sensitivity",
+            "BoardPlans", "ColourPlans", "LayerPlans", "Plan", "Progress", "plan", "plan_board",
+            "plan_colours", "plan_layers", "sensitivity",
         ),
         "simulation": ("Simulation", "simulate"),
         "simulation.comparison": ("Comparison", "compare"),

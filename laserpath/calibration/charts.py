@@ -54,18 +54,21 @@ class ChartData:
     notes: tuple[str, ...]
 
     def planned(self) -> dict[str, float]:
-        """Size in mm of each item, by id, if the process matches its profiles; 0 for an invisible item."""
-        return self._sizes(self.items)
+        """`planned_sizes` of all items."""
+        return planned_sizes(self.items, self.process)
 
     def shown(self) -> dict[str, float]:
         """`planned`, but with the width of the lines of a wedge."""
-        return self._sizes([replace(i, kind="line") if i.kind == "wedge" else i for i in self.items])
+        items = [replace(i, kind="line") if i.kind == "wedge" else i for i in self.items]
+        return planned_sizes(items, self.process)
 
-    def _sizes(self, items: Sequence[Item]) -> dict[str, float]:
-        spot, resin = self.process.spot, self.process.resin
-        model = SizeModel(items, optics.ideal(spot), resin.order)
-        sizes = model.sizes(Physics((spot.fwhm, spot.fwhm), resin.critical_dose))
-        return {item.id: max(float(size), 0.0) for item, size in zip(items, sizes.size, strict=True)}
+
+def planned_sizes(items: Sequence[Item], process: Process) -> dict[str, float]:
+    """Size in mm of each item, by id, if the process matches its profiles; 0 for an invisible item."""
+    spot, resin = process.spot, process.resin
+    model = SizeModel(items, optics.ideal(spot), resin.order)
+    sizes = model.sizes(Physics((spot.fwhm, spot.fwhm), resin.critical_dose))
+    return {item.id: max(float(size), 0.0) for item, size in zip(items, sizes.size, strict=True)}
 
 
 _INK, _MARK, _SHOWN, _HIDDEN, _PAPER = "#222222", "#9aa5ad", "#86216b", "#c9a0bd", "#ffffff"

@@ -22,8 +22,8 @@ from laserpath.config.options import setting
 
 if TYPE_CHECKING:
     from laserpath import Progress
-    from laserpath.cli.plugins.slicer import Relaid, Stack
     from laserpath.cli.progress import Meter
+    from laserpath.planning import LayerPlans, Stack
     from laserpath.types import Process, Settings
 
 ARGUMENTS = "LASERPATH_ARGS"
@@ -103,7 +103,7 @@ def slicer(context: click.Context, /, file: Path, **given: Any) -> None:
     if given["json"]:
         click.echo(_as_json(file, done))
     elif not given["quiet"]:
-        click.echo(f"{_layers(done.layers)}, {done.planned} of them planned: {file}")
+        click.echo(f"{_layers(len(done.plans))}, {len(done.each)} of them planned: {file}")
     if done.missed:
         places = ", ".join(f"{z:g}" for z in done.missed[:5])
         click.echo(f"laserpath: tolerance missed in {len(done.missed)} layers, at z {places} mm", err=True)
@@ -124,13 +124,13 @@ def _inputs(given: Mapping[str, Any]) -> tuple[Process, Settings]:
 
 def _replanned(
     stack: Stack, settle: float, talk: show.Talk, meter: Meter, check: Callable[[], None]
-) -> Relaid:
+) -> LayerPlans:
     """Print the forecast of the layers, and plan them. check: raises if the user has interrupted."""
-    from laserpath.cli.plugins.slicer import forecast_stack, plan_stack, together
+    from laserpath.planning import forecast_stack, plan_stack, together
 
     each = forecast_stack(stack)
-    alike = "" if len(each) == len(stack.layers) else f", of which {len(each)} differ"
-    talk.tell(f"{_layers(len(stack.layers))}{alike}")
+    alike = "" if len(each) == len(stack.z) else f", of which {len(each)} differ"
+    talk.tell(f"{_layers(len(stack.z))}{alike}")
     progress.tell_expected(together(stack, each, settle), talk)
     meter.expect(*each)
     check()
@@ -147,11 +147,11 @@ def _layers(count: int) -> str:
     return f"{count} layer{'s' * (count != 1)}"
 
 
-def _as_json(file: Path, done: Relaid) -> str:
+def _as_json(file: Path, done: LayerPlans) -> str:
     content = {
         "file": str(file),
-        "layers": done.layers,
-        "planned": done.planned,
+        "layers": len(done.plans),
+        "planned": len(done.each),
         "missed_z_mm": list(done.missed),
         "warnings": list(done.warnings),
     }

@@ -8,6 +8,7 @@ table. To add an option, add an entry, its field to the record that it names (`S
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from laserpath.base.entry_points import (
     ALIGN_FITS,
@@ -413,3 +414,7 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
     "Plan": _PLAN,
 }
 """Heading of the help → its options, in the order shown."""
+
+UNLESS_GIVEN: Mapping[str, Any] = {"origin": "auto"}
+"""Fields of `Settings` whose default is another one here than in Python: a file's own coordinates are often
+off the machine."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -208,7 +208,7 @@ def _lines(design: Design, process: Process, settings: Settings) -> Iterator[str
 
 def _settings(settings: Settings) -> Iterator[str]:
     """The options of settings that differ from their defaults."""
-    default = type(settings)()
+    default = replace(type(settings)(), **options.UNLESS_GIVEN)
     by_field = {option.field: option for option in options.setting("Settings")}
     for field in fields(settings):
         value, option = getattr(settings, field.name), by_field[field.name]

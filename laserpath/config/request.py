@@ -104,10 +104,13 @@ def _spot(given: Values) -> Spot:
 
 
 def settings_of(given: Values, fwhm: float) -> Settings:
-    """How to plan. fwhm: of the spot, mm, for the lengths that are given in mm."""
+    """How to plan. fwhm: of the spot, mm, for the lengths that are given in mm.
+
+    The origin is 'auto' unless it is given, not that of `Settings` (`options.UNLESS_GIVEN`).
+    """
     from laserpath.types import Settings
 
-    values = _fields("Settings", given)
+    values = {**options.UNLESS_GIVEN, **_fields("Settings", given)}
     values |= {field: v.in_fwhm(fwhm) for field, v in values.items() if isinstance(v, Length)}
     low, high = _PITCH_LIMITS
     if not low <= values.get("pitch_fwhm", 1) <= high:

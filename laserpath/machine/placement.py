@@ -62,17 +62,25 @@ def placed(
     anywhere, often with all coordinates below zero.
     """
     exposed = to_expose(design, resin, spot)
+    origin, notes = origin_of(exposed, machine, spot, origin, offset)
+    moved = _moved(exposed, origin, offset)
+    check_fits(moved, machine, origin, offset)
+    return Placed(moved, origin, notes)
+
+
+def origin_of(
+    exposed: Design, machine: Machine, spot: Spot, origin: str, offset: Point
+) -> tuple[str, tuple[str, ...]]:
+    """The origin in effect of an area to expose, never 'auto'; and notes."""
     notes: tuple[str, ...] = ()
-    if design.alignment:
-        origin, notes = _of_marks(origin, offset), tuple(_how_well(design.alignment, spot))
+    if exposed.alignment:
+        origin, notes = _of_marks(origin, offset), tuple(_how_well(exposed.alignment, spot))
     if origin == "auto":
         origin = "page" if _on_its_page(exposed, machine, offset) else "design"
         notes = _why_moved(exposed, machine, offset) if origin == "design" else ()
     if origin == "page" and exposed.page is None and _mirrored(exposed):
         raise _without_an_axis(exposed)
-    moved = _moved(exposed, origin, offset)
-    _check_fits(moved, machine, origin, offset)
-    return Placed(moved, origin, notes)
+    return origin, notes
 
 
 def _mirrored(design: Design) -> bool:
@@ -116,14 +124,19 @@ def _how_well(alignment: Alignment, spot: Spot) -> Iterator[str]:
         )
 
 
+def zero_of(design: Design, origin: str) -> Point:
+    """The point of a design, mm, that an origin puts at the work zero."""
+    x0, y0, x1, y1 = design.extent
+    page = (0.0, 0.0) if design.page is None else design.page[:2]
+    middle = (x0 + x1) / 2, (y0 + y1) / 2
+    return {"page": page, "design": (x0, y0), "centre": middle, "own": (0.0, 0.0)}[origin]
+
+
 def _moved(design: Design, origin: str, offset: Point) -> Design:
     """The design with its origin at the work zero, and then moved by `offset`."""
-    x0, y0, x1, y1 = design.extent
-    page = design.page or (0.0, 0.0, x1, y1)
-    middle = (x0 + x1) / 2, (y0 + y1) / 2
-    corner = {"page": page[:2], "design": (x0, y0), "centre": middle, "own": (0.0, 0.0)}[origin]
+    corner = zero_of(design, origin)
     zero = corner[0] - offset[0], corner[1] - offset[1]
-    part = design.part
+    part, page = design.part, design.page or (0.0, 0.0, *design.extent[2:])
     return replace(
         design,
         area=valid(affinity.translate(design.area, -zero[0], -zero[1])),
@@ -191,7 +204,8 @@ def _outside(
     return out
 
 
-def _check_fits(design: Design, machine: Machine, origin: str, offset: Point) -> None:
+def check_fits(design: Design, machine: Machine, origin: str, offset: Point) -> None:
+    """Raise InputError if a design is beyond the machine. origin, offset: by which it was moved there."""
     name = design.part.drawing if design.part else design.name
     for axis, low, high, start, end in _outside(design, machine, centred=origin == "centre"):
         if high - low > end - start:

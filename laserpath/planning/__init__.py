@@ -16,9 +16,19 @@ from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.output import paths_of
 from laserpath.planning.pipeline import Plan, plan
 from laserpath.planning.robustness import sensitivity
+from laserpath.planning.stack import (
+    LayerPlans,
+    Stack,
+    forecast_stack,
+    plan_layers,
+    plan_stack,
+    stacked,
+    together,
+)
 from laserpath.planning.unconstrained import limit
 
 __all__ = [
-    "BoardPlans", "ColourPlans", "Forecast", "Plan", "PlanStep", "Progress", "forecast", "header", "limit",
-    "paths_of", "plan", "plan_board", "plan_colours", "sensitivity",
+    "BoardPlans", "ColourPlans", "Forecast", "LayerPlans", "Plan", "PlanStep", "Progress", "Stack",
+    "forecast", "forecast_stack", "header", "limit", "paths_of", "plan", "plan_board", "plan_colours",
+    "plan_layers", "plan_stack", "sensitivity", "stacked", "together",
 ]  # fmt: skip

@@ -98,11 +98,14 @@ def plan_colours(
     _check(designs, process)
     plans = []
     for number, (design, own) in enumerate(zip(designs, process, strict=True)):
-        plans.append(plan(design, own, settings, _listener(progress, number, len(designs))))
+        plans.append(plan(design, own, settings, listener_of(progress, number, len(designs))))
     return ColourPlans(_drawing(designs[0]), tuple(plans))
 
 
-def _listener(progress: ColourListener | None, number: int, count: int) -> Callable[[Progress], None] | None:
+def listener_of(
+    progress: ColourListener | None, number: int, count: int
+) -> Callable[[Progress], None] | None:
+    """The listener of one of `count` plans, that tells the listener of all."""
     return None if progress is None else lambda now: progress(number, count, now)
 
 

@@ -78,6 +78,10 @@ class Plan(Planned):
 
     __repr__ = one_line
 
+    def _repr_html_(self) -> str:
+        """Verdict and picture, for a notebook."""
+        return report.in_notebook(self.page_data, self.run)
+
     @property
     def within_tolerance(self) -> bool:
         """Whether 95 % of the edge, as executed, is within the given tolerance."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from html import escape
 
 import gcode
 from laserpath.base.errors import figure
@@ -14,8 +15,8 @@ from laserpath.report.data import Column, PageData, PageText, Picture, ShownProg
 from laserpath.types.results import Measurement
 
 __all__ = [
-    "Column", "ShownProgram", "PageData", "PageText", "Picture", "headline_of", "render", "render_colours",
-    "render_exposure", "Underlay",
+    "Column", "ShownProgram", "PageData", "PageText", "Picture", "headline_of", "in_notebook", "render",
+    "render_colours", "render_exposure", "Underlay",
 ]  # fmt: skip
 
 # The page imports its template engine only here: a plan without a report need not wait for it.
@@ -51,6 +52,19 @@ def render_colours(
     from laserpath.report.pages import colours_page
 
     return colours_page(name, shown, board)
+
+
+def in_notebook(data: PageData, run: gcode.motion.Executed) -> str:
+    """The verdict on a plan and the picture of what will cure, as HTML without scripts or references."""
+    from laserpath.report.pictures import cured
+
+    level, headline = headline_of(data)
+    picture = cured(data.exposed(run), data.done)
+    return (
+        '<figure style="margin: 0; max-width: 40em">'
+        f'<img src="{picture.source}" alt="{escape(picture.alt)}" style="width: 100%; background: white">'
+        f"<figcaption><b>{escape(data.design.name)}: {level}.</b> {escape(headline)}</figcaption></figure>"
+    )
 
 
 def headline_of(data: PageData) -> tuple[str, str]:

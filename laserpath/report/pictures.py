@@ -511,13 +511,7 @@ def maps(exposed: ShownProgram, places: Sequence[Place], done: str) -> Iterator[
         f"The moves of the laser{over}.",
         f"{'Grey is the design. ' if exposed.design else ''}The laser's moves are coloured by power.",
     )
-    yield Picture.from_svg(
-        f"What will {done}",
-        cure_map(exposed, done),
-        f"The predicted {done}{' against the design' if exposed.design else ''}.",
-        "As executed by the controller."
-        + (" Vermilion is outside the drawing, blue is lacking." if exposed.design else ""),
-    )
+    yield cured(exposed, done)
     yield Picture.from_svg(
         "Dose",
         dose_map(exposed),
@@ -532,6 +526,17 @@ def maps(exposed: ShownProgram, places: Sequence[Place], done: str) -> Iterator[
             "Map of the edge placement error, worst places numbered.",
             "The numbers are those of the list of worst places.",
         )
+
+
+def cured(exposed: ShownProgram, done: str) -> Picture:
+    """The area that cures, against the design if there is one."""
+    return Picture.from_svg(
+        f"What will {done}",
+        cure_map(exposed, done),
+        f"The predicted {done}{' against the design' if exposed.design else ''}.",
+        "As executed by the controller."
+        + (" Vermilion is outside the drawing, blue is lacking." if exposed.design else ""),
+    )
 
 
 def enlarged(exposed: ShownProgram, places: Sequence[Place], done: str) -> Iterator[Picture]:

@@ -100,10 +100,12 @@ def simulate(
 ) -> Simulation:
     """Expose a program, a file (a Path, or a str without line ends) or a text, on a machine and a resin.
 
-    design: a file, or a `Design` in mm; it is placed by the `origin` and `offset` of the settings.
+    design: a file, or a `Design` in mm; it is placed by the `origin` and `offset` of the settings. Without
+    settings the origin is 'auto'.
     progress: called with the name of each stage. Raises InputError for a program that cannot be simulated.
     """
-    process, settings, choices = process or Process(), settings or Settings(), choices or Choices()
+    process, choices = process or Process(), choices or Choices()
+    settings = settings or Settings(origin="auto")
     _check(choices, process)
     report = progress or (lambda stage: None)
     report("reading")

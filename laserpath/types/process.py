@@ -104,6 +104,7 @@ class Machine:
     that they do not matter.  square_corner_velocity: mm/s, and minimum_cruise_ratio: Klipper's settings,
     which take the place of the junction deviation.
     lag: s, of the head, such as a galvo's mirrors.  laser_on_delay, laser_off_delay: s.
+    z_travel: (lowest, highest) mm that a program's Z may be; None: not known, or there is no Z.
     """
 
     name: str = "generic 405 nm GRBL diode"
@@ -128,6 +129,7 @@ class Machine:
     lag: float = 0.0
     laser_on_delay: float = 0.0
     laser_off_delay: float = 0.0
+    z_travel: Point | None = None
 
     def __post_init__(self) -> None:
         if self.s_max == 0:
@@ -156,6 +158,12 @@ class Machine:
             )
         if self.pwm_period is not None:
             between(self, pwm_period=(0, 1))
+        if self.z_travel is not None:
+            number("machine z_travel", self.z_travel)
+            if not -math.inf < self.z_travel[0] < self.z_travel[1] < math.inf:
+                raise InputError(
+                    f"machine z_travel is {self.z_travel} mm, but must be the lowest and the highest Z"
+                )
         check_look_ahead(self, gcode.dialect(self.dialect))
 
     @property

@@ -41,8 +41,9 @@ class Settings:
     blur: relative spot width out of focus that is optimised for as well; 1: only in focus.
     passes: repeats of the path, which share its power.  seed: of the random starting curve.
     origin: the point at the work zero: the lower left corner of the 'page' or of the 'design', or the
-    design's 'centre'; 'own': that of the drawing's coordinates. 'auto': 'own' if the drawing is aligned to
-    marks, else the page's corner if the design then fits on the machine, else the design's.
+    design's 'centre'; 'own': that of the drawing's coordinates, so that designs of one part stay in register.
+    'auto', as on the command line: 'own' if the drawing is aligned to marks, else the page's corner if the
+    design then fits on the machine, else the design's.
     offset: mm, position of that corner or centre relative to the work zero.
     field_fwhm: side of the squares in which a larger design is optimised, one after the other.
     report: 'full', or 'brief': without pictures, nor the best that any path could do. The path is the same.
@@ -61,7 +62,7 @@ class Settings:
     max_epe_fwhm: float | None = None
     blur: float = 1.0
     passes: int = 1
-    origin: str = "auto"
+    origin: str = "own"
     offset: Point = (0.0, 0.0)
     seed: int = 0
     field_fwhm: float = FIELD_FWHM

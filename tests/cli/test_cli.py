@@ -362,7 +362,7 @@ def test_options_reach_the_library(
 
 def test_without_options_the_defaults_are_those_of_the_library(design: Path, library: Library) -> None:
     run("plan", "square.svg", "-q")
-    assert library.received == (Process(), Settings())
+    assert library.received == (Process(), Settings(origin="auto"))
 
 
 def test_the_defaults_that_the_help_states_are_true() -> None:
@@ -371,7 +371,7 @@ def test_the_defaults_that_the_help_states_are_true() -> None:
     for name, more in {**options.PLAN["Plan"], **origin}.items():
         field = name.removeprefix("--").replace("-", "_")
         (stated,) = re.findall(r"\[(.*)\]$", more["help"])
-        value = getattr(Settings(), fields.get(field, field))
+        value = getattr(Settings(origin="auto"), fields.get(field, field))
         assert stated == (
             "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
         ) + ("fwhm" if field == "pitch" else "")

@@ -53,7 +53,7 @@ def test_every_setting_has_an_entry() -> None:
 
 @pytest.mark.parametrize("option", options.setting("Settings"), ids=lambda option: option.name)
 def test_the_default_shown_is_the_default(option: Option) -> None:
-    default = getattr(Settings(), option.field)
+    default = getattr(request.settings_of({}, fwhm=0.1), option.field)
     if option.default == "none":
         assert default is None
         return

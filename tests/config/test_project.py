@@ -134,7 +134,7 @@ def test_options_override_the_project(folder: Path, monkeypatch: pytest.MonkeyPa
     run("plan")
     run("plan", "--quality", "draft", "--spot", "fibre-10um", "--size", "5mm")
     (first, process, settings), (second, other, choices) = plans
-    assert settings == replace(Settings(), quality="fine")
+    assert settings == Settings(quality="fine", origin="auto")
     assert process.spot.fwhm == 0.08
     assert process.machine.power_max == 0.7
     assert first.size == pytest.approx((2, 3))

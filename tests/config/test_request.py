@@ -85,7 +85,7 @@ def test_an_option_replaces_those_that_set_the_same() -> None:
 
 
 def test_without_options_there_are_defaults() -> None:
-    assert request.settings_of({}, 0.1) == Settings()
+    assert request.settings_of({}, 0.1) == Settings(origin="auto")
     assert request.arrangement_of({}) == Arrangement()
     assert request.settings_of({"pitch": parsed("pitch", "0.2mm")}, 0.1).pitch_fwhm == 2
 

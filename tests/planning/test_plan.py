@@ -36,6 +36,16 @@ def test_a_plan_and_its_parts_are_shown_in_a_line(bracket: laserpath.Plan) -> No
         assert len(repr(one)) < 300 and "\n" not in repr(one)
 
 
+def test_a_notebook_shows_verdict_and_picture(bracket: laserpath.Plan) -> None:
+    """Whatever its name is; nothing runs, and nothing is fetched."""
+    named = replace(bracket, design=replace(bracket.design, name="<b>&c"))
+    text = named._repr_html_()
+    level, headline = bracket.verdict
+    assert f"&lt;b&gt;&amp;c: {level}." in text and headline in text
+    assert "<script" not in text and re.findall(r"""(?:src|href)=["'](?!data:image)""", text) == []
+    assert text.count("<img") == 1 and len(text) < 200_000
+
+
 def read(program: str) -> np.ndarray:
     """An independent reader for this dialect: rows x0 y0 x1 y1 mW mm/s of the exposing moves."""
     x = y = s = f = 0.0
@@ -183,7 +193,8 @@ def test_a_random_walk_is_drawn_into_the_design():
 
 def test_a_dot_far_below_the_spot_is_exposed():
     """A stroke that a motor step swallows, or in which the head gains no speed, would leave M4 dark."""
-    plan = laserpath.plan(laserpath.Design(shapely.box(1, 1, 1.01, 1.01), "dot"), settings=QUICK)
+    dot = laserpath.Design(shapely.box(1, 1, 1.01, 1.01), "dot")
+    plan = laserpath.plan(dot, settings=replace(QUICK, origin="design"))
     figures = plan.report.executed.figures
     assert figures.missing_edges == 0
     assert figures.epe_mean < 0.1

@@ -25,23 +25,15 @@ from solids import FRAME, box, circle, section, stl
 
 import gcode
 import laserpath.cli.plugins.slicer
+import laserpath.planning
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.base.limits import limits
 from laserpath.cli.ending import Stopped
-from laserpath.cli.plugins.slicer import (
-    SlicedLayer,
-    forecast_stack,
-    layers,
-    plan_stack,
-    read,
-    relaid,
-    stack_of,
-    together,
-)
-from laserpath.cli.plugins.slicer.areas import same
+from laserpath.cli.plugins.slicer import SlicedLayer, layers, read, stack_of
 from laserpath.cli.slicer import main
 from laserpath.machine import convert
+from laserpath.planning import LayerPlans, forecast_stack, plan_stack, together
 from laserpath.types import Machine, Process, Settings, Spot
 
 ROOT = Path(__file__).parents[3]
@@ -75,6 +67,11 @@ def sliced(*stack: Iterable[str], height: float = 0.2) -> str:
 def square(size: float, x: float = 0.0, y: float = 0.0, width: float = 0.4) -> list[str]:
     """The wall of a square about a place; `size` is the solid's."""
     return wall(box(size - width, size - width) + (x, y), width)
+
+
+def relaid(text: str, process: Process, settings: Settings, settle: float = 0.0) -> LayerPlans:
+    """The plans of a sliced file's layers."""
+    return plan_stack(stack_of(text, process, settings, name="part"), settle=settle)
 
 
 def only(text: str) -> SlicedLayer:
@@ -278,14 +275,6 @@ def test_whatever_stands_in_it_is_read_or_refused(text: str) -> None:
         layers(read(";TYPE:Outer wall\n;WIDTH:.4\n" + text))
 
 
-def test_areas_that_are_the_same() -> None:
-    one = shapely.box(0, 0, 5, 5)
-    assert same(one, shapely.box(0.0005, 0, 5, 5.0005), 0.001)
-    assert not same(one, shapely.box(0, 0, 5, 5.01), 0.001)
-    assert not same(one, one.difference(shapely.box(2, 2, 3, 3), grid_size=NODING), 0.001)
-    assert not same(one, affinity.translate(one, 0.5), 0.001)
-
-
 # From layers to a program
 
 
@@ -293,8 +282,8 @@ def test_areas_that_are_the_same() -> None:
 def stack() -> tuple[str, gcode.Moves]:
     """The program of four layers, a square, the same again, a smaller one, the first again; and its moves."""
     text = sliced(square(2, 50, 40), square(2, 50, 40), square(1, 50.5, 40), square(2, 50, 40))
-    done = relaid(text, WIDE, QUICK, name="part", settle=3.0)
-    assert (done.layers, done.planned) == (4, 2)
+    done = relaid(text, WIDE, QUICK, settle=3.0)
+    assert (len(done.plans), len(done.each)) == (4, 2)
     return done.program, gcode.parse(done.program, gcode.dialect("grbl"))
 
 
@@ -320,7 +309,10 @@ def test_it_is_dark_between_layers(stack: tuple[str, gcode.Moves]) -> None:
     assert len(climbs) == 3
     assert not moves.on[np.diff(moves.z) != 0].any()
     assert (np.diff(moves.xy, axis=0)[climbs] == 0).all(), "straight up, before it goes anywhere"
-    assert moves.dwell[moves.still].tolist() == [3.0, 0.0, 0.05] * 4, "it settles, and rests before the path"
+    settles = [3.0, 0.0, 0.05]
+    assert moves.dwell[moves.still].tolist() == settles + [0.0, *settles] * 3, (
+        "it stops, climbs, settles, and rests before the path"
+    )
     assert not moves.on[moves.still].any()
 
 
@@ -504,9 +496,8 @@ def test_a_settling_time_that_is_no_number_is_refused(
 
 
 def test_a_layer_off_the_bed_is_refused_before_any_is_planned() -> None:
-    stack = stack_of(sliced(square(2, 50, 40), square(2, 500, 40)), WIDE, replace(QUICK, origin="page"))
     with pytest.raises(InputError, match=r"^layer at z 0\.4 mm: .*outside the machine's"):
-        forecast_stack(stack)
+        stack_of(sliced(square(2, 50, 40), square(2, 500, 40)), WIDE, replace(QUICK, origin="page"))
 
 
 @pytest.mark.parametrize("where", ["stack_of", "plan_stack"])
@@ -519,7 +510,8 @@ def test_ctrl_c_stops_at_once_and_the_file_is_as_it_was(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """A callback of another library may lose what the signal raises: then it stops before the next step."""
-    real = getattr(laserpath.cli.plugins.slicer, where)
+    module = laserpath.planning if where == "plan_stack" else laserpath.cli.plugins.slicer
+    real = getattr(module, where)
 
     def interrupted(*given: object, **named: object) -> object:
         with contextlib.suppress(Stopped) if lost else contextlib.nullcontext():
@@ -530,7 +522,7 @@ def test_ctrl_c_stops_at_once_and_the_file_is_as_it_was(
     text = sliced(square(2), square(1))
     file = tmp_path / "part.gcode"
     file.write_text(text, encoding="utf-8")
-    monkeypatch.setattr(laserpath.cli.plugins.slicer, where, interrupted)
+    monkeypatch.setattr(module, where, interrupted)
     monkeypatch.setattr(sys, "argv", ["laserpath-slicer", "--initial", "contour", str(file)])
     with pytest.raises(SystemExit) as left:
         main()

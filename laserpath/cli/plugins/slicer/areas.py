@@ -21,7 +21,7 @@ import shapely
 
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
-from laserpath.base.overlay import areas, differing, minus, plus, union
+from laserpath.base.overlay import areas, minus, plus, union
 from laserpath.cli.plugins.slicer.walls import Wall
 from laserpath.design.fill import check_reach
 
@@ -157,23 +157,3 @@ def _bars(wall: Wall) -> shapely.Geometry:
     """The area that the plastic of a wall covers."""
     pieces = shapely.linestrings(np.stack([wall.xy[:-1], wall.xy[1:]], axis=1))
     return union(shapely.buffer(pieces, wall.width / 2))
-
-
-def same(one: shapely.Geometry, other: shapely.Geometry, tolerance: float) -> bool:
-    """Whether two areas differ by strips narrower than twice the tolerance only."""
-    far = np.abs(np.subtract(one.bounds, other.bounds)).max() > 2 * tolerance
-    if far or abs(one.area - other.area) > 2 * tolerance * min(one.length, other.length):
-        return False
-    return bool(differing(one, other).buffer(-tolerance).is_empty)
-
-
-def corner(area: shapely.Geometry, origin: str) -> Floats:
-    """(2,) mm, the point of an area that `origin` makes the work zero: the bed's corner, or its own."""
-    x0, y0, x1, y1 = area.bounds
-    places = {
-        "page": (0.0, 0.0),
-        "own": (0.0, 0.0),
-        "design": (x0, y0),
-        "centre": ((x0 + x1) / 2, (y0 + y1) / 2),
-    }
-    return np.array(places[origin])

@@ -1,0 +1,398 @@
+"""Layers at heights → plans with one zero, equal layers planned once, and one program that exposes all.
+
+Between two layers the laser is dark: first Z moves, then the program waits as long as requested, then the
+head travels to the next layer's start. Head or plate moves, depending on the machine.
+
+Layers keep their relative positions: with c(A) the point of an area A that becomes the work zero, the layer
+A_k of all layers A is shifted by c(A_k) − c(A).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import shapely
+
+import gcode
+from laserpath.base.arrays import Floats
+from laserpath.base.checks import number as check_number
+from laserpath.base.errors import InputError, one_line
+from laserpath.base.files import write_all
+from laserpath.base.overlay import differing, union
+from laserpath.base.plan_steps import PlanPart
+from laserpath.design import FLATTEN_FWHM, as_design
+from laserpath.machine import convert
+from laserpath.machine.gate import verified
+from laserpath.machine.placement import check_fits, origin_of, to_expose, zero_of
+from laserpath.machine.rest import rested
+from laserpath.physics import optics
+from laserpath.planning.colours import ColourListener, listener_of
+from laserpath.planning.forecasts import Forecast, forecast
+from laserpath.planning.headers import header
+from laserpath.planning.pipeline import Plan, plan
+from laserpath.types import Design, Machine, Point, Process, Settings
+
+Z_SPEED = 5.0
+"""mm/s, slow enough for any leadscrew; GRBL's G0 uses the controller's own limit instead."""
+
+_SAME_FWHM = 1 / 100
+"""Tolerance, in FWHM, within which layers count as equal; a larger one plans fewer layers."""
+_SAME_HEIGHT = 1e-3
+"""mm, the last digit of programs: heights that differ by less are equal."""
+_LISTED = 5
+_THICKNESS = 0.05
+"""Relative difference of thickness from which a warning says that one critical dose does not suit all."""
+
+Made = TypeVar("Made")
+Box = tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """Layers, lowest first, before they are planned. z: (K,) mm.  settings: with the origin in effect.
+
+    whole: what all of them together expose, as a design on the machine.  plan_of: (K,) index in `each`.
+    each: the distinct layers, where they were drawn.  offsets: mm, that place each of them by the origin.
+    notes: why the work zero was moved.
+    """
+
+    z: tuple[float, ...]
+    whole: Design
+    process: Process
+    settings: Settings
+    plan_of: tuple[int, ...]
+    each: tuple[Design, ...]
+    offsets: tuple[Point, ...]
+    notes: tuple[str, ...] = ()
+
+    __repr__ = one_line
+
+    def of_each(self, make: Callable[[int, Design, Settings], Made]) -> tuple[Made, ...]:
+        """The results of `make` for the distinct layers, with their number and settings; errors name z."""
+        made = []
+        for number, (design, offset) in enumerate(zip(self.each, self.offsets, strict=True)):
+            with _naming(self.z[self.plan_of.index(number)]):
+                made.append(make(number, design, replace(self.settings, offset=offset)))
+        return tuple(made)
+
+
+@contextmanager
+def _naming(z: float) -> Iterator[None]:
+    """Within it, an InputError begins with the layer that it is of. z: mm."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"layer at z {z:g} mm: {error}") from error
+
+
+@dataclass(frozen=True)
+class LayerPlans:
+    """The result of `plan_layers`. program: G-code that exposes all layers.  settle: s, at each height.
+
+    each: the plans of the distinct layers of `stack`.  warnings: of the layers' plans, without repetitions.
+    """
+
+    stack: Stack
+    each: tuple[Plan, ...]
+    settle: float
+    program: str
+    warnings: tuple[str, ...]
+
+    __repr__ = one_line
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """The plan of each layer, lowest first; equal layers have the same one."""
+        return tuple(self.each[number] for number in self.stack.plan_of)
+
+    @property
+    def missed(self) -> tuple[float, ...]:
+        """Heights, mm, of the layers that miss the requested tolerance."""
+        return tuple(z for z, one in zip(self.stack.z, self.plans, strict=True) if not one.within_tolerance)
+
+    @property
+    def within_tolerance(self) -> bool:
+        """Whether all layers keep the given tolerance."""
+        return not self.missed
+
+    @cached_property
+    def write_time(self) -> float:
+        """Seconds that the machine takes for all layers."""
+        process = self.stack.process
+        moves = _stacked(self.stack.z, self.plans, process, self.settle)
+        return gcode.motion.execute(moves, convert.controller(process.machine)).write_time
+
+    def write(self, folder: str | Path = ".", *, apart: bool = False) -> tuple[Path, ...]:
+        """Write NAME.gcode; apart: instead NAME-001.gcode … for each layer, all or none. Returns the paths.
+
+        A program of one layer first goes to its height.
+        """
+        name = self.stack.whole.name
+        if not apart:
+            return write_all({Path(folder) / f"{name}.gcode": self.program})
+        digits = max(3, len(str(len(self.plans))))
+        texts = {}
+        for number in range(len(self.plans)):
+            place = Path(folder) / f"{name}-{number + 1:0{digits}d}.gcode"
+            texts[place] = _program(self.stack, self.plans, self.settle, self.warnings, [number])
+        return write_all(texts)
+
+
+def plan_layers(
+    layers: Iterable[tuple[float, Design | shapely.Polygon | shapely.MultiPolygon | str | Path]],
+    process: Process | None = None,
+    settings: Settings | None = None,
+    *,
+    name: str = "layers",
+    settle: float = 0.0,
+    progress: ColourListener | None = None,
+) -> LayerPlans:
+    """Plan layers, equal ones once, with one zero, and join them to one program.
+
+    layers: (z, area) each, the lowest first: z in mm, and a `Design`, a file, or polygons of Shapely, mm, y
+    up, in coordinates that all share.  name: of the program.  settle: s, dark wait at each height.
+    The origin of the settings is that of all layers together; by default it is that of their coordinates.
+    No best of all paths is computed for a layer, as with `report="brief"`.
+    progress: called with the number of the plan, from 0, how many there are, and the plan's progress.
+    Raises InputError for input that cannot be used.
+    """
+    stack = stacked(layers, process or Process(), settings or Settings(), name=name)
+    return plan_stack(stack, settle=settle, progress=progress)
+
+
+def stacked(
+    layers: Iterable[tuple[float, Design | shapely.Geometry | str | Path]],
+    process: Process,
+    settings: Settings,
+    *,
+    name: str = "layers",
+    page: Box | None = None,
+) -> Stack:
+    """The placed layers, equal ones grouped. page: mm, that the origin may be of, if they name none.
+
+    Raises InputError for heights that do not rise, and for a layer that is empty or off the machine.
+    """
+    z, designs = _checked(layers, process)
+    spot, machine = process.spot, process.machine
+    pages, offset = {one.page for one in designs}, settings.offset
+    area = shapely.MultiPolygon(_polygons(union([one.area for one in designs])))
+    drawn = Design(area, name, pages.pop() if len(pages) == 1 else None, alignment=designs[0].alignment)
+    exposed = to_expose(drawn, process.resin, spot)
+    sheet = replace(exposed, page=exposed.page or page)
+    origin, notes = origin_of(sheet, machine, spot, settings.origin, offset)
+    settings = replace(settings, origin=origin, report="brief")  # no layer has a report of its own
+    plan_of, each = _grouped(designs, _SAME_FWHM * optics.fwhm(spot))
+    zero, offsets = np.subtract(zero_of(sheet, origin), offset), []
+    for number, design in enumerate(each):
+        with _naming(z[plan_of.index(number)]):
+            alone = to_expose(design, process.resin, spot)
+            check_fits(_translated(alone, -zero), machine, origin, offset)
+            x, y = np.array(zero_of(alone, origin)) - zero
+            offsets.append((float(x), float(y)))
+    whole = _translated(exposed, -zero)
+    return Stack(z, whole, process, settings, plan_of, each, tuple(offsets), notes)
+
+
+def _checked(
+    layers: Iterable[tuple[float, Design | shapely.Geometry | str | Path]], process: Process
+) -> tuple[tuple[float, ...], list[Design]]:
+    """Heights that rise, and a design at each."""
+    heights: list[float] = []
+    designs: list[Design] = []
+    for number, layer in enumerate(layers, 1):
+        if not (isinstance(layer, tuple | list) and len(layer) == 2):
+            raise InputError(
+                f"layer {number} is of type {type(layer).__name__}, but must be a pair (z, area)"
+            )
+        z, area = layer
+        check_number(f"the height of layer {number}", z)
+        _check_height(number, float(z), heights, process.machine)
+        with _naming(float(z)):
+            designs.append(as_design(area, FLATTEN_FWHM * optics.fwhm(process.spot)))
+        heights.append(float(z))
+    if not designs:
+        raise InputError("there are no layers to plan")
+    return tuple(heights), designs
+
+
+def _check_height(number: int, z: float, below: Sequence[float], machine: Machine) -> None:
+    """Raise InputError unless z, mm, is above the heights below, and within the machine's travel."""
+    low, high = machine.z_travel or (-np.inf, np.inf)
+    if not np.isfinite(z):
+        raise InputError(f"the height of layer {number} is {z} mm, but must be finite")
+    if not low <= z <= high:
+        raise InputError(
+            f"layer {number} at z {z:g} mm is outside the {low:g} to {high:g} mm in which machine "
+            f"{machine.name!r} travels (z_travel)"
+        )
+    if below and abs(z - below[-1]) < _SAME_HEIGHT:
+        raise InputError(
+            f"layers {number - 1} and {number} are both at z {z:g} mm; join their areas to one layer"
+        )
+    if below and z < below[-1]:
+        raise InputError(
+            f"layer {number} at z {z:g} mm is below layer {number - 1} at {below[-1]:g} mm; give the lowest "
+            "layer first"
+        )
+
+
+def _polygons(area: shapely.Geometry) -> list[shapely.Polygon]:
+    return [part for part in shapely.get_parts(area) if part.geom_type == "Polygon"]
+
+
+def _translated(design: Design, by: Floats) -> Design:
+    return replace(design, area=shapely.transform(design.area, lambda xy: xy + by), part=None)
+
+
+def _grouped(designs: Sequence[Design], tolerance: float) -> tuple[tuple[int, ...], tuple[Design, ...]]:
+    """For each design the number of its group, and the first design of each group. tolerance: mm."""
+    plan_of: list[int] = []
+    each: list[Design] = []
+    for design in designs:
+        # From the latest one backwards, since neighbours are most often alike.
+        alike = (k for k in range(len(each) - 1, -1, -1) if each[k].page == design.page)
+        found = (k for k in alike if same(design.area, each[k].area, tolerance))
+        number = next(found, len(each))
+        if number == len(each):
+            each.append(design)
+        plan_of.append(number)
+    return tuple(plan_of), tuple(each)
+
+
+def same(one: shapely.Geometry, other: shapely.Geometry, tolerance: float) -> bool:
+    """Whether two areas differ by strips narrower than twice the tolerance only."""
+    far = np.abs(np.subtract(one.bounds, other.bounds)).max() > 2 * tolerance
+    if far or abs(one.area - other.area) > 2 * tolerance * min(one.length, other.length):
+        return False
+    return bool(differing(one, other).buffer(-tolerance).is_empty)
+
+
+def forecast_stack(stack: Stack) -> tuple[Forecast, ...]:
+    """The forecast of each of `stack.each`. Raises InputError for a layer that cannot be planned."""
+
+    def of_layer(number: int, design: Design, settings: Settings) -> Forecast:
+        expected = forecast(design, stack.process, settings)
+        return replace(expected, steps=tuple(step for step in expected.steps if step.name != PlanPart.REPORT))
+
+    return stack.of_each(of_layer)
+
+
+def together(stack: Stack, each: Sequence[Forecast], settle: float = 0.0) -> Forecast:
+    """The forecasts of all layers as one.
+
+    Notes are those of the layer that takes longest, warnings those of the layer that needs most memory.
+    """
+    _check_settle(settle)
+    longest, largest = (max(each, key=key) for key in (lambda one: one.write_seconds, lambda one: one.memory))
+    return Forecast(
+        tuple(step for one in each for step in one.steps),
+        largest.memory,
+        sum(each[number].write_seconds + settle for number in stack.plan_of),
+        longest.notes,
+        largest.warnings,
+        each[0].plans,
+    )
+
+
+def plan_stack(stack: Stack, *, settle: float = 0.0, progress: ColourListener | None = None) -> LayerPlans:
+    """Plan the layers, equal ones once, and put them into one program.
+
+    settle: s, dark wait at each new height.
+    """
+    _check_settle(settle)
+    of = len(stack.each)
+    each = stack.of_each(
+        lambda number, design, settings: plan(
+            design, stack.process, settings, listener_of(progress, number, of)
+        )
+    )
+    plans = [each[number] for number in stack.plan_of]
+    warnings = (*stack.notes, *_warnings(stack.z, plans), *_uneven(stack.z))
+    program = _program(stack, plans, settle, warnings, range(len(plans)))
+    return LayerPlans(stack, each, settle, program, warnings)
+
+
+def _check_settle(settle: float) -> None:
+    if not (np.isfinite(settle) and settle >= 0):
+        raise InputError(f"settle is {settle} s, but must be 0 s or more")
+
+
+def _program(
+    stack: Stack, plans: Sequence[Plan], settle: float, warnings: Iterable[str], numbers: Sequence[int]
+) -> str:
+    """The verified program of some of the layers."""
+    heights, chosen = [stack.z[k] for k in numbers], [plans[k] for k in numbers]
+    planned = len({stack.plan_of[k] for k in numbers})
+    top = (
+        *header(stack.whole, stack.process, stack.settings, warnings),
+        f"Layers: {len(chosen)}, {planned} of them planned, z {heights[0]:g} to {heights[-1]:g} mm",
+    )
+    moves = _stacked(heights, chosen, stack.process, settle)
+    return verified(moves, stack.process.machine, top)[0]
+
+
+def _stacked(heights: Sequence[float], plans: Sequence[Plan], process: Process, settle: float) -> gcode.Moves:
+    """The moves of layers at their heights, one after the other."""
+    # What each plan measured: its path as written, after the rest with which its own program begins.
+    written = {id(one): rested(convert.to_moves(one.toolpath, process.machine)) for one in plans}
+    rapid = min(process.machine.rapid_speed)
+    parts: list[gcode.Moves] = []
+    comments: list[tuple[int, str]] = []
+    end: tuple[Floats, float] | None = None
+    for number, (z, one) in enumerate(zip(heights, plans, strict=True), 1):
+        moves = written[id(one)]
+        comments.append((sum(map(len, parts)), f"layer {number} of {len(plans)}, z {z:g} mm"))
+        parts += [way_to(end, moves.xy[0], z, rapid, settle)]
+        parts += [replace(moves, z=np.full(len(moves.xy), z), comments=())]
+        end = (moves.xy[-1], z)
+    return replace(gcode.concat(parts), comments=tuple(comments))
+
+
+def way_to(
+    end: tuple[Floats, float] | None, start: Floats, z: float, rapid: float, settle: float = 0.0
+) -> gcode.Moves:
+    """The moves from the end of a layer to the start of the next; before the first one, a wait only.
+
+    end: (2,) mm and z of the one before.  start: (2,) mm.  rapid: mm/s.  settle: s, at the new height.
+
+    The head stops before it climbs: else it would leave a layer's last line at the speed of that bend.
+    """
+    position, below = end or (start, z)
+    rows = [(position, below, gcode.Kind.DWELL, rapid, 0.0)] if end else []
+    rows += [(position, z, gcode.Kind.RAPID, min(Z_SPEED, rapid), 0.0)] if below != z else []
+    rows += [(position, z, gcode.Kind.DWELL, rapid, settle)] if settle else []
+    rows += [(start, z, gcode.Kind.RAPID, rapid, 0.0)] if (position != start).any() else []
+    n = len(rows)
+    return gcode.Moves(
+        np.array([position, *(row[0] for row in rows)]), np.zeros(n), np.array([row[3] for row in rows]),
+        np.array([row[2] for row in rows], dtype=np.int8), z=np.array([below, *(row[1] for row in rows)]),
+        dwell=np.array([row[4] for row in rows]),
+    )  # fmt: skip
+
+
+def _warnings(heights: Sequence[float], plans: Sequence[Plan]) -> tuple[str, ...]:
+    """The warnings of the layers' plans, without repetitions."""
+    by_plan: dict[tuple[int, str], str] = {}
+    for z, one in zip(heights, plans, strict=True):
+        for warning in one.report.warnings:
+            by_plan.setdefault((id(one), warning), f"layer at z {z:g} mm: {warning}")
+    sentences = list(by_plan.values())
+    more = len(sentences) - _LISTED
+    return (*sentences[:_LISTED], *((f"{more} more warnings of other layers",) if more > 0 else ()))
+
+
+def _uneven(heights: Sequence[float]) -> tuple[str, ...]:
+    """A sentence if the layers differ in thickness, which the critical dose depends on."""
+    thickness = np.diff([0.0, *heights] if heights[0] > 0 else heights)
+    if not len(thickness) or np.ptp(thickness) <= _THICKNESS * thickness.max():
+        return ()
+    return (
+        f"the layers are {thickness.min():g} to {thickness.max():g} mm thick, but are all planned with one "
+        "critical dose; give all one height, the first layer's too",
+    )

@@ -1,0 +1,178 @@
+"""Layers at heights: one zero, equal ones planned once, and one program, dark wherever Z moves."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shapely
+from sets import one_fast
+from shapely import affinity
+from shapes import NODING
+
+import gcode
+import laserpath
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
+from laserpath.machine import convert
+from laserpath.machine.program import longest_piece
+from laserpath.planning.stack import same
+from laserpath.types import Design, Machine, Process, Resin, Settings, Spot
+
+WIDE = Process(Spot(0.4), Resin(critical_dose=0.2), Machine())
+QUICK = Settings(initial="contour", iterations=2, pixels_per_fwhm=3.0)
+CONE = [(0.1 * k, shapely.Point(20, 30).buffer(1.6 - 0.4 * math.ceil(k / 2))) for k in (1, 2, 3, 4)]
+"""Radii 1.2, 1.2, 0.8, 0.8 mm."""
+SPOKEN = {
+    "grbl": Machine(),
+    "grblhal": Machine(dialect="grblhal"),
+    "marlin": Machine(dialect="marlin"),
+    "klipper": Machine(dialect="klipper", look_ahead=1000, segment_rate=1000),
+    "smoothieware": Machine(dialect="smoothieware"),
+    "linuxcnc": Machine(dialect="linuxcnc", look_ahead=200, segment_rate=500),
+    "generic": Machine(dialect="generic"),
+}
+
+
+@cache
+def cone(name: str) -> laserpath.LayerPlans:
+    """The cone in a dialect, planned when a test needs it."""
+    return laserpath.plan_layers(CONE, replace(WIDE, machine=SPOKEN[name]), QUICK, name="cone", settle=2.0)
+
+
+def moves_of(program: str, machine: Machine) -> gcode.Moves:
+    return gcode.parse(program, gcode.dialect(machine.dialect), machine.s_max)
+
+
+def lit_at(moves: gcode.Moves, z: float) -> Floats:
+    """Ends of the lit moves at a height."""
+    return moves.xy[1:][moves.on & (np.abs(moves.z[1:] - z) < 1e-6)]
+
+
+def test_a_cone_s_layers_are_over_each_other() -> None:
+    """In the coordinates that they were given; each one's own corner would put them side by side."""
+    done = cone("grbl")
+    assert (len(done.plans), len(done.each)) == (4, 2), "equal layers are planned once"
+    moves = moves_of(done.program, SPOKEN["grbl"])
+    for (z, _), radius in zip(CONE, (1.2, 1.2, 0.8, 0.8), strict=True):
+        low, high = lit_at(moves, z).min(axis=0), lit_at(moves, z).max(axis=0)
+        assert (low + high) / 2 == pytest.approx((20, 30), abs=0.02)
+        assert np.all((2 * radius - 0.5 < high - low) & (high - low < 2 * radius))
+    assert np.array_equal(lit_at(moves, 0.1), lit_at(moves, 0.2))
+
+
+@pytest.mark.parametrize("name", one_fast(SPOKEN, "grbl", "marlin", "klipper", "linuxcnc"))
+def test_every_controller_is_dark_while_z_moves(name: str) -> None:
+    machine, dialect, done = SPOKEN[name], gcode.dialect(name), cone(name)
+    moves = moves_of(done.program, machine)
+    climbs = np.diff(moves.z) != 0
+    assert sorted(set(np.round(moves.z[1:][moves.on], 6))) == [0.1, 0.2, 0.3, 0.4]
+    assert not moves.on[climbs | moves.rapid].any()
+    later = climbs & (np.arange(len(moves)) > np.argmax(moves.on))
+    assert not np.diff(moves.xy, axis=0)[later].any(), "straight up, before it goes anywhere"
+    assert np.count_nonzero(moves.dwell == 2.0) == 4, "it settles at each height"
+    found = gcode.check(done.program, dialect, convert.envelope(machine, dialect))
+    assert [one for one in found if one.severity == "error"] == []
+
+
+@pytest.mark.parametrize("name", one_fast(SPOKEN, "grbl", "klipper"))
+def test_each_layer_gets_the_light_of_its_plan(name: str) -> None:
+    """As the controller executes the joined program."""
+    machine, done = SPOKEN[name], cone(name)
+    read = gcode.read(done.program, gcode.dialect(name), machine.s_max, rapid_speed=min(machine.rapid_speed))
+    run = gcode.motion.execute(
+        read.moves, convert.controller(machine), characters=read.characters,
+        power_levels=machine.power_levels, light=machine.light, longest=longest_piece(WIDE),
+    )  # fmt: skip
+    for (z, _), one in zip(CONE, done.plans, strict=True):
+        here = np.abs(run.xyz[1:, 2] - z) < 1e-6
+        light = float((run.light * run.duration)[here].sum())
+        assert light == pytest.approx(one.run.exposure, rel=1e-4)
+    assert done.write_time == pytest.approx(run.write_time, rel=0.05)
+
+
+def test_one_program_for_each_layer(tmp_path: Path) -> None:
+    done = cone("grbl")
+    together = moves_of(done.program, SPOKEN["grbl"])
+    written = done.write(tmp_path, apart=True)
+    assert [path.name for path in written] == [f"cone-00{k}.gcode" for k in (1, 2, 3, 4)]
+    for path, (z, _) in zip(written, CONE, strict=True):
+        alone = moves_of(path.read_text(encoding="ascii"), SPOKEN["grbl"])
+        assert set(np.round(alone.z[1:][alone.on], 6)) == {round(z, 6)}
+        assert np.array_equal(lit_at(alone, z), lit_at(together, z))
+    assert [path.name for path in done.write(tmp_path)] == ["cone.gcode"]
+
+
+@pytest.mark.parametrize("origin", ["design", "centre"])
+@pytest.mark.parametrize("tone", ["negative", "positive"])
+def test_the_origin_is_that_of_all_layers(origin: str, tone: str) -> None:
+    """Also of a positive resist, whose exposed sheet is larger than what is drawn."""
+    process = replace(WIDE, resin=replace(WIDE.resin, tone=tone))
+    settings = replace(QUICK, iterations=0, origin=origin, offset=(3.0, 4.0))
+    layers = [(0.1, shapely.box(50, 50, 54, 54)), (0.2, shapely.box(51, 51, 52, 52))]
+    done = laserpath.plan_layers(layers, process, settings)
+    x0, y0, x1, y1 = done.stack.whole.bounds
+    corner = (x0, y0) if origin == "design" else ((x0 + x1) / 2, (y0 + y1) / 2)
+    assert corner == pytest.approx((3, 4))
+    first, second = (one.design.bounds for one in done.plans)
+    shift = np.subtract(second[:2], first[:2])
+    assert shift == pytest.approx((1, 1)), "as drawn"
+
+
+def test_designs_and_files_are_layers_too(tmp_path: Path) -> None:
+    (tmp_path / "low.wkt").write_text("POLYGON ((5 5, 8 5, 8 8, 5 8, 5 5))")
+    layers = [(0.1, tmp_path / "low.wkt"), (0.2, Design(shapely.box(6, 6, 7, 7), "top"))]
+    done = laserpath.plan_layers(layers, WIDE, replace(QUICK, iterations=0))
+    assert [one.design.bounds for one in done.plans] == [(5, 5, 8, 8), (6, 6, 7, 7)]
+
+
+def test_uneven_layers_are_warned_of() -> None:
+    layers = [(z, shapely.box(5, 5, 6, 6)) for z in (0.1, 0.2, 0.4)]
+    done = laserpath.plan_layers(layers, WIDE, replace(QUICK, iterations=0))
+    assert any(one.startswith("the layers are 0.1 to 0.2 mm thick") for one in done.warnings)
+    from_zero = laserpath.plan_layers([(0.0, CONE[0][1]), *CONE[:1]], WIDE, replace(QUICK, iterations=0))
+    assert not any("thick" in one for one in from_zero.warnings), "the first is not 0 mm thick"
+
+
+SQUARE = shapely.box(5, 5, 6, 6)
+TRAVELS = replace(WIDE, machine=Machine(z_travel=(0.0, 40.0)))
+
+
+@pytest.mark.parametrize(
+    ("layers", "sentence"),
+    [
+        ([], "there are no layers to plan"),
+        ([(0.2, SQUARE), (0.1, SQUARE)], r"layer 2 at z 0\.1 mm is below layer 1 at 0\.2 mm; give"),
+        ([(0.1, SQUARE), (0.1, SQUARE)], r"layers 1 and 2 are both at z 0\.1 mm; join their areas"),
+        ([(0.1, SQUARE), (0.2, shapely.Polygon())], r"layer at z 0\.2 mm: design 'design' is empty"),
+        ([(0.1, SQUARE), (41.0, SQUARE)], r"layer 2 at z 41 mm is outside the 0 to 40 mm in which machine"),
+        ([(float("nan"), SQUARE)], "the height of layer 1 is nan mm, but must be finite"),
+        ([("low", SQUARE)], "the height of layer 1 is 'low', but must be a number"),
+        ([SQUARE], r"layer 1 is of type Polygon, but must be a pair \(z, area\)"),
+        ([(0.1, 5)], r"layer at z 0\.1 mm: design is of type int, but must be a file's name"),
+        ([(0.1, SQUARE), (0.2, shapely.box(-1, 5, 1, 6))], r"layer at z 0\.2 mm: .* reaches from x = -1 to"),
+    ],
+    ids=["none", "falling", "equal", "empty", "beyond", "nan", "text", "no pair", "no area", "off"],
+)  # fmt: skip
+def test_layers_that_cannot_be_planned_are_refused(layers: list[tuple[float, object]], sentence: str) -> None:
+    with pytest.raises(InputError, match=f"^{sentence}"):
+        laserpath.plan_layers(layers, TRAVELS, QUICK)  # type: ignore[arg-type]
+
+
+def test_a_wait_that_is_no_number_is_refused() -> None:
+    with pytest.raises(InputError, match="settle is -1 s, but must be 0 s or more"):
+        laserpath.plan_layers(CONE, WIDE, QUICK, settle=-1)
+    with pytest.raises(InputError, match=r"machine z_travel is \(40, 40\) mm, but must be the lowest and"):
+        Machine(z_travel=(40, 40))
+
+
+def test_areas_that_are_the_same() -> None:
+    one = shapely.box(0, 0, 5, 5)
+    assert same(one, shapely.box(0.0005, 0, 5, 5.0005), 0.001)
+    assert not same(one, shapely.box(0, 0, 5, 5.01), 0.001)
+    assert not same(one, one.difference(shapely.box(2, 2, 3, 3), grid_size=NODING), 0.001)
+    assert not same(one, affinity.translate(one, 0.5), 0.001)
