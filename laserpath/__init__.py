@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from laserpath.base.errors import InputError, PlausibilityWarning
     from laserpath.base.limits import ReadingLimits, limits
     from laserpath.config import profiles, request
-    from laserpath.design import load, load_colours
+    from laserpath.design import load, load_colours, load_layers
     from laserpath.design.board import BoardExposure, CircuitBoard, load_board
     from laserpath.machine.framing import frame
     from laserpath.planning import (
@@ -88,6 +88,7 @@ __all__ = [
     "load",
     "load_board",
     "load_colours",
+    "load_layers",
     "plan",
     "plan_board",
     "plan_colours",
@@ -103,7 +104,7 @@ __getattr__, __dir__ = attach(
     {
         "base.errors": ("InputError", "PlausibilityWarning"),
         "base.limits": ("ReadingLimits", "limits"),
-        "design": ("load", "load_colours"),
+        "design": ("load", "load_colours", "load_layers"),
         "design.board": ("BoardExposure", "CircuitBoard", "load_board"),
         "machine.framing": ("frame",),
         "planning": (

@@ -178,6 +178,11 @@ def _drawings() -> None:
     bracket = ezdxf.new(units=ezdxf.units.MM)
     bracket.modelspace().add_lwpolyline([(0, 0), (1.5, 0), (1.5, 0.5), (0, 0.5)], close=True)
     bracket.saveas("bracket.dxf")
+    panel = ezdxf.new(units=ezdxf.units.MM)
+    for number, layer in enumerate(("pads", "text", "frame", "marks")):
+        corners = [(x + number, y) for x, y in ((0, 0), (0.5, 0), (0.5, 0.5), (0, 0.5))]
+        panel.modelspace().add_lwpolyline(corners, close=True, dxfattribs={"layer": layer})
+    panel.saveas("panel.dxf")
     for name in ("design", "file", "other"):
         shutil.copy("job.nc", f"{name}.gcode")
     shutil.copy("measured.csv", "chart.csv")
@@ -215,6 +220,22 @@ def understand(group: click.Group, arguments: list[str]) -> None:
         understand(command, rest)
     else:
         command.make_context(name, rest, parent=context)
+
+
+@BY_NAME
+def test_the_project_files_of_a_page_can_be_used(
+    page: Path, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each tells what it would take to plan its design."""
+    found = re.findall(r"```toml\n(design = .*?)```", page.read_text(encoding="utf-8"), re.S)
+    for text in found:
+        Path("laserpath.toml").write_text(text)
+        name = re.match(r'design = "(.*)"', text)[1]  # type: ignore[index]
+        if not Path(name).exists():
+            Path(name).write_text(DRAWING)
+        with pytest.raises(SystemExit) as caught:
+            main(["estimate", "--json"])
+        assert not caught.value.code, capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from laserpath.cli.progress import Meter
     from laserpath.cli.show import Talk
+    from laserpath.config.request import PlannedPart
     from laserpath.design.board import BoardExposure, CircuitBoard
     from laserpath.planning import BoardPlans
     from laserpath.types import Process, Settings
@@ -54,10 +55,6 @@ CAUTION: a laser that cures resin can blind you faster than you can blink. Enclo
 wear goggles rated for its wavelength; never leave the machine unattended."""
 
 
-def _listed(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
-
-
 def _panel(text: str) -> tuple[int, int]:
     """The columns and rows of `2x3`."""
     found = re.fullmatch(r"(\d{1,4})x(\d{1,4})", text.strip())
@@ -73,9 +70,9 @@ def _length(name: str) -> Parsed:
 _BOARD: Options = {
     "Board": {
         "--layers": {
-            "type": Parsed(_listed, "layers"),
-            "metavar": "LIST",
-            "help": "Layers to plan, in this order: top-copper,top-mask  [top-copper,bottom-copper]",
+            **DESIGN["Design"]["--layers"],
+            "help": "Layers to plan, in this order: top-copper,top-mask. In a project file each may have "
+            "settings of its own  [top-copper,bottom-copper]",
         },
         "--layer": {
             "multiple": True,
@@ -141,7 +138,7 @@ _FILES: Options = {
 _NOT_OF_A_BOARD = [
     option.name
     for option in known.setting("Arrangement", "Reading")
-    if option.name not in ("layer", "rotate", "align", "align_fit")
+    if option.name not in ("layers", "layer", "rotate", "align", "align_fit")
 ]
 
 
@@ -172,12 +169,15 @@ def board(context: click.Context, /, files: tuple[str, ...], **given: Any) -> No
         with progress.meter(hidden=given["quiet"]) as meter:
             interrupts.show_on(meter)
             meter.name = f"reading {files[0]}"
-            read = _read(files, given, process)
-            _announce(read, exposure, process, settings, talk, meter)
+            read = _read(files, given["layer"], values, process)
+            designs = read.designs(exposure, process.resin.tone)
+            each = request.planned_parts(values, process, settings, designs)
+            _announce(read, each, process, settings, talk, meter)
             _check_places(read, folder, frame=given["frame"])
             interrupts.check()
             listen = planning.several(interrupts.check, meter)
-            plans = laserpath.plan_board(read, process, settings, exposure, listen)
+            processes, how = [one.process for one in each], [one.settings for one in each]
+            plans = laserpath.plan_board(read, processes, how, exposure, listen)
             interrupts.check()
             meter.writing()
             written = plans.write(folder, frame=given["frame"])
@@ -206,25 +206,33 @@ def _exposure(given: Mapping[str, Any], values: Mapping[str, Any]) -> BoardExpos
     return BoardExposure(mirror=given["flip"], columns=columns, rows=rows, **chosen)
 
 
-def _read(files: Sequence[str], given: Mapping[str, Any], process: Process) -> CircuitBoard:
-    """The board with the layers to plan."""
+def _read(
+    files: Sequence[str], said: Sequence[str], values: Mapping[str, Any], process: Process
+) -> CircuitBoard:
+    """The board with the layers to plan. said: which file a layer is."""
     from laserpath.design import FLATTEN_FWHM
-    from laserpath.design.board import load_board
+    from laserpath.design.board import check_exposable, load_board
     from laserpath.physics import optics
 
     named = {}
-    for text in given["layer"]:
+    for text in said:
         kind, sign, file = text.partition("=")
         if not (sign and kind and file):
             raise InputError(f"--layer {text!r} is not like top-copper=FILE")
         named[kind.strip()] = file.strip()
+    choices = values.get("layers", ())
+    for one in choices:
+        check_exposable(one.name)
+    wanted = [one.name for one in choices if one.on]
+    if choices and not wanted:
+        raise InputError("no layer is on: at least one of the layers must be planned")
     tolerance = FLATTEN_FWHM * optics.fwhm(process.spot)
-    return load_board(list(map(Path, files)), tolerance=tolerance, layers=given["layers"], files=named)
+    return load_board(list(map(Path, files)), tolerance=tolerance, layers=wanted or None, files=named)
 
 
 def _announce(
     read: CircuitBoard,
-    exposure: BoardExposure,
+    each: Sequence[PlannedPart],
     process: Process,
     settings: Settings,
     talk: Talk,
@@ -241,16 +249,15 @@ def _announce(
         talk.tell(note)
     for warning in read.warnings:
         talk.warn(warning)
-    designs = read.designs(exposure, process.resin.tone)
-    for design in designs:
-        talk.tell(show.in_short(design))
-        for warning in design.warnings:
+    for one in each:
+        talk.tell(show.part_in_short(one, process, settings))
+        for warning in one.design.warnings:
             talk.warn(warning)
-    for note in show.placing(designs[0], process, settings):
+    for note in show.placing(*each[0]):
         talk.tell(note)
-    each = [forecast(design, process, settings) for design in designs]
-    progress.tell_expected(planning.together(each), talk)
-    meter.expect(*planning.reported_last(each), noun="layer")
+    expected = [forecast(*one) for one in each]
+    progress.tell_expected(planning.together(expected), talk)
+    meter.expect(*planning.reported_last(expected), noun="layer")
 
 
 def _check_places(read: CircuitBoard, folder: Path, *, frame: bool) -> None:

@@ -62,7 +62,7 @@ def estimate(design: str | None, **given: Any) -> None:
     from laserpath.physics import optics
 
     file, values = planning.inputs(design, given)
-    planning.check_colours(given, values)
+    planning.check_parts(given, values)
     if values.get("grey"):
         raise InputError(
             "estimate is for drawings: with --grey the lines are laid out before their time is known, and "
@@ -82,7 +82,8 @@ def estimate(design: str | None, **given: Any) -> None:
         click.echo(_in_words(one))
     whole = planning.together([one.forecast for one in found])
     if len(found) > 1:
-        click.echo(f"all {len(found)} colours: {show.expected(whole)}")
+        part = found[0].design.part
+        click.echo(f"all {len(found)} {part.kind if part else 'design'}s: {show.expected(whole)}")
     for note in show.notes(whole):
         click.echo(note)
     progress.warn_of(whole, talk)
@@ -91,16 +92,16 @@ def estimate(design: str | None, **given: Any) -> None:
 def _estimates(
     file: str, values: Mapping[str, Any], process: Process, settings: Settings
 ) -> tuple[_Expected, ...]:
-    """That of the drawing, or of each of its colours."""
+    """That of the drawing, or of each of its colours or layers."""
     from laserpath.machine.placement import to_expose
     from laserpath.planning import forecast
 
     designs = planning.designs_of(file, values, process)
-    coloured = planning.in_colours(values)
-    processes = request.colour_processes(values, process, designs) if coloured else (process,)
     return tuple(
-        _Expected(one, forecast(one, own, settings), to_expose(one, own.resin, own.spot).area.area)
-        for one, own in zip(designs, processes, strict=True)
+        _Expected(
+            one.design, forecast(*one), to_expose(one.design, one.process.resin, one.process.spot).area.area
+        )
+        for one in request.planned_parts(values, process, settings, designs)
     )
 
 
@@ -111,7 +112,7 @@ def _in_words(one: _Expected) -> str:
 
 
 def _as_json(found: Sequence[_Expected]) -> str:
-    """The sums, and under `designs` the figures of each: of the drawing, or of its colours."""
+    """The sums, and under `designs` the figures of each: of the drawing, or of its colours or layers."""
     whole = planning.together([one.forecast for one in found])
     full = {
         **_figures(whole),

@@ -1,8 +1,8 @@
 """`laserpath plan`: parse, load, plan, write, exit code.
 
-With `--colours` the steps are the same for each colour of a drawing, and there is one page for all of them;
-with `--grey` they are the same for an image whose greys are target heights or doses. All three take a `Job`
-and return what was `Made`.
+With `--colours` or `--layers` the steps are the same for each colour or layer of a drawing, and there is one
+page for all of them; with `--grey` they are the same for an image whose greys are target heights or doses.
+All three take a `Job` and return what was `Made`.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from laserpath import Plan
     from laserpath.cli.progress import Meter
     from laserpath.cli.show import Talk
+    from laserpath.config.request import PlannedPart
     from laserpath.planning import ColourPlans, Forecast, Progress
     from laserpath.planning.relief import ReliefFigures, ReliefPlan
     from laserpath.types import Design, Process, Settings
@@ -75,85 +76,89 @@ class Made:
     reported: tuple[str, ...] = ()
 
 
-def check_colours(given: Mapping[str, Any], values: Mapping[str, Any]) -> None:
-    """Refuse options that say nothing with --colours, or without it."""
+def check_parts(given: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    """Refuse options that say nothing with --colours or --layers, or without them."""
+    if values.get("layers") and values.get("grey"):
+        raise InputError("--grey cannot be used with --layers: give one of them")
+    if in_parts(values) and given.get("sensitivity"):
+        each, one = ("--colours", "--colour") if values.get("colours") else ("--layers", "--layer")
+        raise InputError(f"--sensitivity is of one program: choose one of the {each} with {one}")
     if not values.get("colours"):
         for name in ("colour", "colour_resin"):
             if values.get(name):
                 raise InputError(f"--{name.replace('_', '-')} needs --colours with it, which says how many")
-        return
-    if values.get("colour"):
-        if values.get("colour_resin"):
-            raise InputError("--colour plans one colour: give its resin by --resin, and no --colour-resin")
-    elif given.get("sensitivity"):
-        raise InputError("--sensitivity is of one program: choose one of the --colours with --colour")
-    elif given.get("save_project") and values.get("colour_resin"):
-        raise InputError(
-            "--save-project cannot be used with --colour-resin; the head of each program has the project "
-            "that plans its colour again"
-        )
+    elif values.get("colour") and values.get("colour_resin"):
+        raise InputError("--colour plans one colour: give its resin by --resin, and no --colour-resin")
 
 
-def plan_colours(job: Job, meter: Meter) -> Made:
-    """Plan each colour of a drawing and write the files of all."""
+def plan_parts(job: Job, meter: Meter) -> Made:
+    """Plan each colour or layer of a drawing and write the files of all."""
     import laserpath
     from laserpath.planning import forecast
 
-    parts = _load_colours(job, meter)
+    each = _load_parts(job, meter)
+    parts = [one.design for one in each]
     job.check_places(*(part.name for part in parts))
-    check_places([job.folder / f"{part.part.drawing}.colours.html" for part in parts[:1] if part.part])
-    processes = request.colour_processes(job.values, job.process, parts)
-    for sentence in parts[0].warnings:
+    check_places([job.folder / f"{each[0].drawing}.{each[0].kind}s.html"])
+    reported = tuple(dict.fromkeys(sentence for part in parts for sentence in part.warnings))
+    for sentence in reported:
         job.talk.warn(sentence)
-    for note in show.placing(parts[0], processes[0], job.settings):
+    for note in show.placing(parts[0], each[0].process, each[0].settings):
         job.talk.tell(note)
-    each = [forecast(part, process, job.settings) for part, process in zip(parts, processes, strict=True)]
-    progress.tell_expected(together(each), job.talk)
-    meter.expect(*reported_last(each), noun="colour")
+    expected = [forecast(*one) for one in each]
+    progress.tell_expected(together(expected), job.talk)
+    meter.expect(*reported_last(expected), noun=each[0].kind)
     job.check()
 
-    # A part of the colours is of little use, so one Ctrl-C stops at once.
-    plans = laserpath.plan_colours(parts, processes, job.settings, several(job.check, meter))
+    # A part of the drawing is of little use, so one Ctrl-C stops at once.
+    processes, settings = [one.process for one in each], [one.settings for one in each]
+    plans = laserpath.plan_colours(parts, processes, settings, several(job.check, meter))
     job.check()
     meter.writing()
     written = plans.write(job.folder, frame=job.given["frame"], project=job.given["save_project"])
     by_name = {one.design.name: one for one in plans.plans}
     warnings = tuple(show.warnings_of_each(by_name, frame=job.given["frame"]))
     return Made(
-        (*parts[0].warnings, *warnings),
-        as_json=lambda: _colours_json(plans, written, (*parts[0].warnings, *warnings)),
-        summary=lambda: _colours_summary(plans, written),
+        (*reported, *warnings),
+        as_json=lambda: _parts_json(plans, written, (*reported, *warnings)),
+        summary=lambda: _parts_summary(plans, written),
         missed=show.tolerances_missed(by_name),
-        reported=parts[0].warnings,
+        reported=reported,
     )
 
 
-def in_colours(values: Mapping[str, Any]) -> bool:
-    """Whether each colour of the drawing has a program of its own."""
-    return bool(values.get("colours") and not values.get("colour"))
+def in_parts(values: Mapping[str, Any]) -> bool:
+    """Whether each colour or layer of the drawing has a program of its own."""
+    if values.get("colours"):
+        return not values.get("colour")
+    return bool(values.get("layers")) and len(values.get("layer", ())) != 1
 
 
 def designs_of(file: str, values: Mapping[str, Any], process: Process) -> tuple[Design, ...]:
-    """The drawing of a file, or each of its colours."""
-    from laserpath.design import FLATTEN_FWHM, load, load_colours
+    """The drawing of a file, or each of its colours or layers."""
+    from laserpath.design import FLATTEN_FWHM, load, load_colours, load_layers
     from laserpath.physics import optics
 
     tolerance = FLATTEN_FWHM * optics.fwhm(process.spot)
     reading, arrangement = request.reading_of(values, tolerance), request.arrangement_of(values)
-    if in_colours(values):
-        colours = values["colours"]
+    if not in_parts(values):
+        return (load(file, tolerance=tolerance, reading=reading, arrangement=arrangement),)
+    if reading.colours:
+        colours = reading.colours
         return load_colours(file, colours, tolerance=tolerance, reading=reading, arrangement=arrangement)
-    return (load(file, tolerance=tolerance, reading=reading, arrangement=arrangement),)
+    return load_layers(file, reading.split, tolerance=tolerance, reading=reading, arrangement=arrangement)
 
 
-def _load_colours(job: Job, meter: Meter) -> tuple[Design, ...]:
-    """The colours of the job's file, each with a line that says what it is."""
+def _load_parts(job: Job, meter: Meter) -> tuple[PlannedPart, ...]:
+    """The colours or layers of the job's file to plan, each with a line that says what it is."""
     meter.name = f"reading {Path(job.file).name}"
-    parts = designs_of(job.file, job.values, job.process)
-    for part in parts:
-        colour = part.part.colour if part.part else ""
-        job.talk.tell(f"{colour} {show.in_short(part)}")
-    return parts
+    drawn = designs_of(job.file, job.values, job.process)
+    each = request.planned_parts(job.values, job.process, job.settings, drawn)
+    for one in each:
+        job.talk.tell(show.part_in_short(one, job.process, job.settings))
+    if left := show.left_out(drawn, each, job.values):
+        job.talk.warn(left)
+    return each
 
 
 def several(check: Callable[[], None], meter: Meter) -> Callable[[int, int, Progress], None]:
@@ -191,7 +196,7 @@ def together(each: Sequence[Forecast]) -> Forecast:
     )
 
 
-def _colours_summary(plans: ColourPlans, written: Sequence[Path]) -> None:
+def _parts_summary(plans: ColourPlans, written: Sequence[Path]) -> None:
     """Print the verdict on each plan, a table of their figures, and the files written."""
     from rich.console import Console
     from rich.table import Table
@@ -216,14 +221,14 @@ def _colours_summary(plans: ColourPlans, written: Sequence[Path]) -> None:
     show.tell_written(console, written)
 
 
-def _colours_json(plans: ColourPlans, written: Sequence[Path], warnings: Sequence[str]) -> str:
-    """Figures and files as JSON: those of all, and for each colour those of a plan."""
+def _parts_json(plans: ColourPlans, written: Sequence[Path], warnings: Sequence[str]) -> str:
+    """Figures and files as JSON: those of all, and for each colour or layer those of a plan."""
     full = {
         "design": plans.name,
         "files": [str(path) for path in written],
         "within_tolerance": bool(plans.within_tolerance),
         "warnings": list(warnings),
-        "colours": [
+        f"{plans.kind}s": [
             {
                 "number": one.design.part.number if one.design.part else None,
                 "name": one.design.part.name if one.design.part else None,
@@ -333,12 +338,13 @@ Examples:
       --machine linuxcnc-stage-405 --origin design
   laserpath plan logo.png --size 20mm --max-epe 10um --json
   laserpath plan poster.svg --colours 3 --colour-resin red=red-resin.toml
+  laserpath plan panel.dxf --layers pads,text
   laserpath plan                     # the design that laserpath.toml in this folder names
 
 \b
 Ctrl-C while optimising takes the best plan so far; a second Ctrl-C stops without writing.
 Ctrl-C while the sensitivity is computed keeps the plan, which is written before.
-With --colours the first Ctrl-C stops without writing.
+With --colours or --layers the first Ctrl-C stops without writing.
 
 \b
 Exit codes: 0 success; 2 bad input, nothing written; 3 files written, but --max-epe is not met;
@@ -367,7 +373,7 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
         if given["save_project"] and (folder / project.NAME).exists():
             raise InputError(f"{str(folder / project.NAME)!r} is there already, and would be lost")
         file, values = inputs(design, given)
-        check_colours(given, values)
+        check_parts(given, values)
         process = request.process_of(values)
         fwhm = optics.fwhm(process.spot)
         settings = request.settings_of(values, fwhm)
@@ -395,11 +401,11 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
 
 
 def _made(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -> Made:
-    """Plan greys, colours or a drawing, and write the files."""
+    """Plan greys, colours, layers or a drawing, and write the files."""
     if job.values.get("grey"):
         return plan_grey(job, listen, meter)
-    if in_colours(job.values):
-        return plan_colours(job, meter)
+    if in_parts(job.values):
+        return plan_parts(job, meter)
     return _plan(job, listen, meter)
 
 
@@ -409,17 +415,17 @@ def _plan(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -
     import laserpath
 
     meter.name = f"reading {Path(job.file).name}"
-    (drawn,) = designs_of(job.file, job.values, job.process)
+    read = designs_of(job.file, job.values, job.process)
+    (one,) = request.planned_parts(job.values, job.process, job.settings, read)
+    drawn = one.design
     job.check_places(drawn.name)
-    job.talk.tell(show.in_short(drawn))
+    job.talk.tell(show.part_in_short(one, job.process, job.settings))
     for sentence in drawn.warnings:
         job.talk.warn(sentence)
-    for note in show.placing(drawn, job.process, job.settings):
+    for note in show.placing(*one):
         job.talk.tell(note)
-    told = progress.expect(
-        drawn, job.process, job.settings, job.talk, meter, sensitivity=job.given["sensitivity"]
-    )
-    planned = laserpath.plan(drawn, job.process, job.settings, progress=listen)
+    told = progress.expect(*one, job.talk, meter, sensitivity=job.given["sensitivity"])
+    planned = laserpath.plan(*one, progress=listen)
     job.talk.more(f"the optimiser {planned.solution.result}")
     job.check()
     meter.writing()

@@ -252,6 +252,7 @@ def _places(
 
     fwhm = optics.fwhm(process.spot)
     reading, how = request.reading_of(every, FLATTEN_FWHM * fwhm), request.arrangement_of(every)
+    reading = replace(reading, split=(), layers=reading.split or reading.layers)  # all of them, as one design
     settings = request.settings_of(every, fwhm)
     drawn = drills(Path(file)) or load(file, tolerance=reading.tolerance, reading=reading)
     for sentence in drawn.warnings:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from laserpath import Measurement, Plan
+    from laserpath.config.request import PlannedPart
     from laserpath.planning import Forecast
     from laserpath.types import Design, Process, Settings
     from laserpath.types.results import Limit
@@ -105,6 +106,48 @@ def in_short(design: Design) -> str:
         f"{design.name}: {figure(width, 4)} × {figure(height, 4)} mm, {shapes} shape{'s' * (shapes != 1)}"
         + (f"; {source}" if source else "")
     )
+
+
+def part_in_short(one: PlannedPart, process: Process, settings: Settings) -> str:
+    """`in_short`, with the colour of a colour, and what a part has of its own.
+
+    process, settings: of parts without anything of their own.
+    """
+    design, own = one.design, ", ".join(_own(one, process, settings))
+    colour = f"{design.part.colour} " if design.part and one.kind == "colour" else ""
+    return f"{colour}{in_short(design)}" + (f"; its own: {own}" if own else "")
+
+
+def _own(one: PlannedPart, process: Process, settings: Settings) -> Iterator[str]:
+    """`passes 2`, for each thing in which a part differs."""
+    resin, usual = one.process.resin, process.resin
+    if resin.name != usual.name:
+        yield f"resin {resin.name}"
+    if resin.critical_dose != usual.critical_dose and resin.order == 1:
+        yield f"critical dose {figure(100 * resin.critical_dose, 4)} mJ/cm2"
+    elif resin.critical_dose != usual.critical_dose:
+        yield f"critical dose {figure(resin.critical_dose / usual.critical_dose, 4)} times the resin's"
+    for field_ in fields(settings):
+        value = getattr(one.settings, field_.name)
+        if value != getattr(settings, field_.name):
+            name = field_.name.removesuffix("_fwhm")
+            unit = " FWHM" if name != field_.name and value is not None else ""
+            yield f"{name.replace('_', ' ')} {f'{value:.6g}' if isinstance(value, float) else value}{unit}"
+
+
+def left_out(read: Sequence[Design], planned: Sequence[PlannedPart], values: Mapping[str, Any]) -> str:
+    """A sentence about colours that `layers` does not list, or ''."""
+    off = [one.name for one in values.get("layers", ()) if not one.on]
+    kept = [one.design.name for one in planned]
+    names = [
+        part.name
+        for design in read
+        if design.name not in kept and (part := design.part) and {part.name, str(part.number)}.isdisjoint(off)
+    ]
+    if not names:
+        return ""
+    be = "are" if len(names) > 1 else "is"
+    return f"{', '.join(names)} {be} not listed in layers, and {be} left out"
 
 
 @contextmanager

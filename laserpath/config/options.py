@@ -20,6 +20,7 @@ from laserpath.base.entry_points import (
 )
 from laserpath.base.quantities import ANGLE, DOSE, LENGTH, NUMBER
 from laserpath.config import values
+from laserpath.config.layers import LayerList
 from laserpath.config.option import Option
 from laserpath.config.profiles import DEFAULTS
 from laserpath.config.values import OneOf, Quantity, Whole
@@ -110,154 +111,6 @@ _PROCESS = (
         help="Wavelength of the laser: 405, 405nm",
     ),
 )
-
-_SPLIT = (
-    Option(
-        name="colours", sets="Reading.colours", parse=Whole(2, MOST_COLOURS), metavar="N",
-        help="SVG, images: a program for each of N colours, all with one zero; similar colours are merged",
-    ),
-    Option(
-        name="colour", sets="Reading.colour", parse=values.text, metavar="NAME",
-        help="With --colours: only this one, by its number or name: 2, red",
-    ),
-)  # fmt: skip
-
-_DESIGN = (
-    Option(
-        name="layer",
-        sets="Reading.layers",
-        parse=values.texts,
-        metavar="NAME",
-        help="Read only this layer; may be repeated. GDSII and OASIS: layer or layer/datatype",
-        default="all; for GDSII and OASIS the layer with the longest outline",
-    ),
-    Option(
-        name="cell",
-        sets="Reading.cell",
-        parse=values.text,
-        metavar="NAME",
-        help="GDSII and OASIS: cell to read",
-        default="the largest top-level cell",
-    ),
-    Option(
-        name="unit",
-        sets="Reading.unit",
-        parse=OneOf(tuple(LENGTH)),
-        metavar="UNIT",
-        help="Unit if the file states none: mm, um, nm, cm, in",
-        default="the file format's usual unit",
-    ),
-    Option(
-        name="line_width",
-        sets="Reading.line_width",
-        parse=Quantity(LENGTH, "mm"),
-        metavar="LENGTH",
-        help="DXF, Gerber, GeoJSON, WKT: width on the part of open lines that have none",
-        default="they are left out, or are one FWHM wide if there is nothing else",
-    ),
-    Option(
-        name="pixel",
-        sets="Reading.pixel",
-        parse=Quantity(LENGTH, "mm"),
-        metavar="LENGTH",
-        help="Image: pixel size, such as 10um",
-        default="from the image's resolution",
-    ),
-    Option(
-        name="threshold",
-        sets="Reading.threshold",
-        parse=Quantity(NUMBER, ""),
-        metavar="NUMBER",
-        help="Image: pixels at least this dark are drawn, 0 (white) to 1 (black)",
-        default="0.5",
-    ),
-    Option(
-        name="grey",
-        sets="Reading.grey",
-        parse=values.grey,
-        metavar="BLACK",
-        help="Image: read greys as target heights or doses; BLACK is the value of black: 60um, 80mJ/cm2",
-    ),
-    *_SPLIT,
-    Option(
-        name="mirror",
-        sets="Arrangement.mirror",
-        parse=OneOf(("x", "y", "xy")),
-        help="Mirror the drawing: x swaps left and right, y top and bottom, xy both",
-    ),
-    Option(
-        name="rotate",
-        sets="Arrangement.rotate",
-        parse=Quantity(ANGLE, "deg", low=None),
-        metavar="DEGREES",
-        help="Rotation, counter-clockwise",
-        default="0",
-    ),
-    Option(
-        name="scale",
-        sets="Arrangement.scale",
-        parse=Quantity(NUMBER, ""),
-        metavar="NUMBER",
-        help="Scale factor",
-        default="1",
-        replaces=("size",),
-    ),
-    Option(
-        name="size",
-        sets="Arrangement.size",
-        parse=values.size,
-        metavar="LENGTH",
-        help="Size of the drawing, instead of --scale: 20mm (width), 20x30mm, x30mm (height)",
-        replaces=("scale",),
-    ),
-    Option(
-        name="negative",
-        sets="Arrangement.negative",
-        parse=values.yes_no,
-        help="Invert the design: expose what is not drawn on the page",
-    ),
-    Option(
-        name="repeat",
-        sets="Arrangement.repeat",
-        parse=values.repeat,
-        metavar="NxM@PITCH",
-        help="Columns x rows of copies at a pitch: 3x2@10mm, 3x2@10x8mm",
-    ),
-    Option(
-        name="align",
-        sets="Arrangement.align",
-        parse=values.marks,
-        metavar="MARK|FILE",
-        help="Mark on the part: where it is drawn = where the machine finds it, as in 10,20=110.2,35.1mm; "
-        "may be repeated; or a table from `laserpath marks`",
-    ),
-    Option(
-        name="align_fit",
-        sets="Arrangement.align_fit",
-        parse=OneOf(("auto", *ALIGN_FITS)),
-        help="What the marks correct; auto: a shift for one, also the rotation for two, also scales and skew "
-        "for more",
-        default="auto",
-    ),
-    Option(
-        name="origin",
-        sets="Settings.origin",
-        parse=OneOf(("auto", "page", "design", "centre", "own")),
-        help="Work zero: lower left corner of the page or of the design, the design's centre, or the "
-        "drawing's own zero; auto: own with --align, else the page's corner if the design then fits on the "
-        "machine, else the design's",
-        default="auto",
-    ),
-    Option(
-        name="offset",
-        sets="Settings.offset",
-        parse=values.offset,
-        metavar="X,Y",
-        help="Position of that corner or centre relative to the work zero: 5,3mm",
-        default="0,0",
-    ),
-)
-"""Applied in this order: mirror, rotate, scale or size, negative, repeat, align."""
 
 _PLAN = (
     Option(
@@ -399,6 +252,160 @@ _PLAN = (
         flag=False,
     ),
 )
+
+_SPLIT = (
+    Option(
+        name="layers", sets="Reading.split", parse=LayerList((_PROCESS[1], *_PLAN)), metavar="LIST",
+        help="SVG, DXF, GDSII, OASIS, GeoJSON: a program for each of these layers, in this order, all with "
+        "one zero: pads,text. In a project file each may have settings of its own",
+    ),
+    Option(
+        name="colours", sets="Reading.colours", parse=Whole(2, MOST_COLOURS), metavar="N",
+        help="SVG, images: a program for each of N colours, all with one zero; similar colours are merged",
+    ),
+    Option(
+        name="colour", sets="Reading.colour", parse=values.text, metavar="NAME",
+        help="With --colours: only this one, by its number or name: 2, red",
+    ),
+)  # fmt: skip
+
+_DESIGN = (
+    Option(
+        name="layer",
+        sets="Reading.layers",
+        parse=values.texts,
+        metavar="NAME",
+        help="Read only this layer; may be repeated. GDSII and OASIS: layer or layer/datatype. With "
+        "--layers: only this one of them",
+        default="all; for GDSII and OASIS the layer with the longest outline",
+    ),
+    Option(
+        name="cell",
+        sets="Reading.cell",
+        parse=values.text,
+        metavar="NAME",
+        help="GDSII and OASIS: cell to read",
+        default="the largest top-level cell",
+    ),
+    Option(
+        name="unit",
+        sets="Reading.unit",
+        parse=OneOf(tuple(LENGTH)),
+        metavar="UNIT",
+        help="Unit if the file states none: mm, um, nm, cm, in",
+        default="the file format's usual unit",
+    ),
+    Option(
+        name="line_width",
+        sets="Reading.line_width",
+        parse=Quantity(LENGTH, "mm"),
+        metavar="LENGTH",
+        help="DXF, Gerber, GeoJSON, WKT: width on the part of open lines that have none",
+        default="they are left out, or are one FWHM wide if there is nothing else",
+    ),
+    Option(
+        name="pixel",
+        sets="Reading.pixel",
+        parse=Quantity(LENGTH, "mm"),
+        metavar="LENGTH",
+        help="Image: pixel size, such as 10um",
+        default="from the image's resolution",
+    ),
+    Option(
+        name="threshold",
+        sets="Reading.threshold",
+        parse=Quantity(NUMBER, ""),
+        metavar="NUMBER",
+        help="Image: pixels at least this dark are drawn, 0 (white) to 1 (black)",
+        default="0.5",
+    ),
+    Option(
+        name="grey",
+        sets="Reading.grey",
+        parse=values.grey,
+        metavar="BLACK",
+        help="Image: read greys as target heights or doses; BLACK is the value of black: 60um, 80mJ/cm2",
+    ),
+    *_SPLIT,
+    Option(
+        name="mirror",
+        sets="Arrangement.mirror",
+        parse=OneOf(("x", "y", "xy")),
+        help="Mirror the drawing: x swaps left and right, y top and bottom, xy both",
+    ),
+    Option(
+        name="rotate",
+        sets="Arrangement.rotate",
+        parse=Quantity(ANGLE, "deg", low=None),
+        metavar="DEGREES",
+        help="Rotation, counter-clockwise",
+        default="0",
+    ),
+    Option(
+        name="scale",
+        sets="Arrangement.scale",
+        parse=Quantity(NUMBER, ""),
+        metavar="NUMBER",
+        help="Scale factor",
+        default="1",
+        replaces=("size",),
+    ),
+    Option(
+        name="size",
+        sets="Arrangement.size",
+        parse=values.size,
+        metavar="LENGTH",
+        help="Size of the drawing, instead of --scale: 20mm (width), 20x30mm, x30mm (height)",
+        replaces=("scale",),
+    ),
+    Option(
+        name="negative",
+        sets="Arrangement.negative",
+        parse=values.yes_no,
+        help="Invert the design: expose what is not drawn on the page",
+    ),
+    Option(
+        name="repeat",
+        sets="Arrangement.repeat",
+        parse=values.repeat,
+        metavar="NxM@PITCH",
+        help="Columns x rows of copies at a pitch: 3x2@10mm, 3x2@10x8mm",
+    ),
+    Option(
+        name="align",
+        sets="Arrangement.align",
+        parse=values.marks,
+        metavar="MARK|FILE",
+        help="Mark on the part: where it is drawn = where the machine finds it, as in 10,20=110.2,35.1mm; "
+        "may be repeated; or a table from `laserpath marks`",
+    ),
+    Option(
+        name="align_fit",
+        sets="Arrangement.align_fit",
+        parse=OneOf(("auto", *ALIGN_FITS)),
+        help="What the marks correct; auto: a shift for one, also the rotation for two, also scales and skew "
+        "for more",
+        default="auto",
+    ),
+    Option(
+        name="origin",
+        sets="Settings.origin",
+        parse=OneOf(("auto", "page", "design", "centre", "own")),
+        help="Work zero: lower left corner of the page or of the design, the design's centre, or the "
+        "drawing's own zero; auto: own with --align, else the page's corner if the design then fits on the "
+        "machine, else the design's",
+        default="auto",
+    ),
+    Option(
+        name="offset",
+        sets="Settings.offset",
+        parse=values.offset,
+        metavar="X,Y",
+        help="Position of that corner or centre relative to the work zero: 5,3mm",
+        default="0,0",
+    ),
+)
+"""Applied in this order: mirror, rotate, scale or size, negative, repeat, align."""
 
 _COLOURS = (
     Option(

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from pathlib import Path
@@ -22,7 +22,7 @@ from gcode.errors import GcodeError
 from gcode.files import read_toml, toml
 from laserpath.base.errors import InputError, did_you_mean
 from laserpath.base.quantities import path_of, quoted, quoted_path
-from laserpath.config import options, values
+from laserpath.config import layers, options, values
 from laserpath.config.option import Option
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 NAME = "laserpath.toml"
 IN_HEAD = f"{NAME}, to plan this again:"
 """The comment before the project in the head of a program."""
-_HEAD = re.compile(r"(?:[ \t]*[;(][^\n]*\n)*")
+_COMMENTS = re.compile(r"(?:[ \t]*[;(][^\n]*\n)*")
 """The comments with which a program begins."""
 _TABLES = ("machine", "resin", "spot")
 
@@ -60,7 +60,7 @@ def load(path: str | Path) -> Project:
 
 def in_head(text: str, path: str | Path) -> Project | None:
     """The project in the head of a program that laserpath has written to `path`; None if it has none."""
-    lines = [line.strip(" ;()\r") for line in _HEAD.match(text)[0].splitlines()]  # type: ignore[index]
+    lines = [line.strip(" ;()\r") for line in _COMMENTS.match(text)[0].splitlines()]  # type: ignore[index]
     begin = next((k for k, line in enumerate(lines, 1) if line.startswith(IN_HEAD)), None)
     if begin is None:
         return None
@@ -109,9 +109,15 @@ def _located(path: Path, option: Option, value: Any) -> Any:
     if option.parse is values.colour_resins:
         pairs = (one.partition("=") for one in value)
         return tuple(f"{colour}={_beside(path, resin.strip())}" for colour, _, resin in pairs)
+    if isinstance(option.parse, layers.LayerList):
+        return tuple(replace(one, values={**one.values, **_resin(path, one.values)}) for one in value)
     if option.parse is values.marks:
         return tuple(one if "=" in one else str(path.parent / one) for one in value)
     return _beside(path, value) if option.parse is values.profile else value
+
+
+def _resin(path: Path, own: Mapping[str, Any]) -> dict[str, Any]:
+    return {"resin": _beside(path, own["resin"])} if "resin" in own else {}
 
 
 def _beside(path: Path, profile: Any) -> Any:
@@ -136,11 +142,53 @@ def text(design: Design, process: Process, settings: Settings, folder: str | Pat
 
     folder: of the project; the design's path is relative to it.
     """
-    lines = list(_lines(design, process, settings))
-    if folder is not None and design.file is not None:
-        path = Path(os.path.relpath(design.file, folder)).as_posix()
-        lines[0] = f"design = {quoted_path(path)}"
+    lines = [*_head(design, folder), *_settings(settings), *_tables(process)]
     return "".join(f"{line}\n" for line in lines)
+
+
+Part = tuple["Design", "Process", "Settings"]
+
+
+def text_of_parts(parts: Sequence[Part], folder: str | Path | None = None) -> str:
+    """The project that plans several colours or layers of a drawing again; they have one machine and spot.
+
+    What all of them have stands once, what only some have stands in their own tables. folder: as in `text`.
+    """
+    (design, process, settings), fewer = parts[0], ("colour", "layer", "layers")
+    head = [line for line in _head(design, folder) if line.partition(" = ")[0] not in fewer]
+    same = {
+        field.name
+        for field in fields(settings)
+        if all(getattr(how, field.name) == getattr(settings, field.name) for _, _, how in parts)
+    }
+    lines = [*head, *_settings(settings, same), *_tables(process), *_tables_of_parts(parts, same)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _tables_of_parts(parts: Sequence[Part], same: Collection[str]) -> Iterator[str]:
+    """A `[[layers]]` for each part, and for the layers that are off; none if all colours are planned alike.
+
+    same: the fields of settings in which they agree.
+    """
+    from laserpath.config.profiles import writing
+
+    recipe = toml("\n".join(line for line in parts[0][0].recipe if not line.startswith("#")))
+    planned = [part for design, _, _ in parts if (part := design.part)]
+    resins = len({process.resin for _, process, _ in parts}) > 1
+    numbers = [part.number for part in planned]
+    whole = numbers == list(range(1, recipe.get("colours", 0) + 1))
+    if whole and not resins and len(same) == len(fields(parts[0][2])):
+        return
+    for part, (_, process, settings) in zip(planned, parts, strict=True):
+        yield "[[layers]]"
+        yield f"name = {quoted(part.name if part.kind == 'layer' else str(part.number))}"
+        yield from _settings(settings, {field.name for field in fields(settings)} - set(same))
+        if resins:
+            yield "[layers.resin]"
+            yield from writing.text(process.resin).splitlines()
+    for name in recipe.get("layers", ()):
+        if name not in [part.name for part in planned]:
+            yield from ("[[layers]]", f"name = {quoted(name)}", "on = false")
 
 
 def narrow(text: str, width: int = 60, refused: str = "") -> Iterator[str]:
@@ -189,11 +237,19 @@ def _escaped(character: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def _lines(design: Design, process: Process, settings: Settings) -> Iterator[str]:
+def _head(design: Design, folder: str | Path | None) -> list[str]:
+    """The design's file, and how it was read and arranged."""
+    lines = list(design.recipe or (f"# design: {quoted(design.name)}, made by a program",))
+    if folder is not None and design.file is not None:
+        path = Path(os.path.relpath(design.file, folder)).as_posix()
+        lines[0] = f"design = {quoted_path(path)}"
+    return lines
+
+
+def _tables(process: Process) -> Iterator[str]:
+    """The tables of machine, resin and spot."""
     from laserpath.config.profiles import writing
 
-    yield from design.recipe or (f"# design: {quoted(design.name)}, made by a program",)
-    yield from _settings(settings)
     measured = process.spot.measured is not None
     if measured:
         # A spot from a program has no source. Its empty name is refused; without the key, the default
@@ -206,13 +262,13 @@ def _lines(design: Design, process: Process, settings: Settings) -> Iterator[str
         yield from writing.text(getattr(process, name)).splitlines()
 
 
-def _settings(settings: Settings) -> Iterator[str]:
-    """The options of settings that differ from their defaults."""
+def _settings(settings: Settings, names: Collection[str] | None = None) -> Iterator[str]:
+    """The options of settings that differ from their defaults. names: of the fields to write; None: all."""
     default = replace(type(settings)(), **options.UNLESS_GIVEN)
     by_field = {option.field: option for option in options.setting("Settings")}
     for field in fields(settings):
         value, option = getattr(settings, field.name), by_field[field.name]
-        if value == getattr(default, field.name):
+        if value == getattr(default, field.name) or (names is not None and field.name not in names):
             continue
         if isinstance(option.parse, values.Quantity) and option.parse.relative:
             written = f'"{value:.12g}fwhm"'

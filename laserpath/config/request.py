@@ -10,11 +10,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from laserpath.base.errors import InputError
 from laserpath.base.quantities import Length
-from laserpath.config import options, profiles
+from laserpath.config import layers, options, profiles
 from laserpath.config.values import colour_resins
 
 if TYPE_CHECKING:  # the command line's help does not wait for NumPy and Shapely
@@ -30,10 +31,16 @@ _PITCH_LIMITS = (0.1, 10.0)
 
 
 def over(usual: Values, given: Values) -> dict[str, Any]:
-    """`usual`, overridden by `given`; options that set the same in another way are overridden, too."""
+    """`usual`, overridden by `given`; options that set the same in another way are overridden, too.
+
+    `layers` that are given keep the settings that are usual for them.
+    """
     known = options.by_name()
     replaced = {other for name in given if name in known for other in known[name].replaces}
-    return {**{name: value for name, value in usual.items() if name not in replaced}, **given}
+    both = {**{name: value for name, value in usual.items() if name not in replaced}, **given}
+    if usual.get("layers") and given.get("layers"):
+        both["layers"] = layers.chosen(_choices(usual), _choices(given))
+    return both
 
 
 def process_of(given: Values) -> Process:
@@ -52,31 +59,105 @@ def _profile(given: Values, kind: str) -> Any:
     return profiles.DEFAULTS[kind] if given.get(kind) is None else given[kind]
 
 
-def colour_processes(given: Values, process: Process, parts: Sequence[Design]) -> tuple[Process, ...]:
-    """The process of each colour, which differ in their resins. parts: of `design.load_colours`.
+class PlannedPart(NamedTuple):
+    """One design of a drawing or a board, and what it is planned with."""
 
-    process: of colours that are given no resin of their own. An own resin has its own critical dose and tone.
+    design: Design
+    process: Process
+    settings: Settings
+
+    @property
+    def kind(self) -> str:
+        """What it is of the drawing: `colour` or `layer`."""
+        return self.design.part.kind if self.design.part else ""
+
+    @property
+    def drawing(self) -> str:
+        """The name of the drawing, or of the board."""
+        return self.design.part.drawing if self.design.part else self.design.name
+
+
+def planned_parts(
+    given: Values, process: Process, settings: Settings, parts: Sequence[Design]
+) -> tuple[PlannedPart, ...]:
+    """The parts to plan, in the order of `layers`, each with its own resin, dose and settings.
+
+    process, settings: of what nothing else is said of.  parts: of `design.load_colours`, `load_layers` or a
+    board's `designs`; a single design is planned whatever `layers` has on. An own resin has its own critical
+    dose and tone.
     """
-    from dataclasses import replace
+    own = _colour_resins(given, parts)
+    usual = {
+        k: PlannedPart(part, replace(process, resin=own.get(k, process.resin)), settings)
+        for k, part in enumerate(parts)
+    }
+    choices = _choices(given)
+    out = dict[int, PlannedPart]()
+    for choice in choices:
+        k = _matching(choice.name, parts)
+        if k is None or not (choice.on or len(parts) == 1):
+            continue
+        if k in out:
+            raise InputError(f"layer {choice.name!r} is listed twice, by its number and by its name")
+        if k in own and "resin" in choice.values:
+            raise InputError(f"colour {choice.name!r} is given two resins, by layers and by colour_resin")
+        try:
+            out[k] = _with_own(usual[k], choice, given)
+        except InputError as error:
+            raise InputError(f"layer {choice.name!r}: {error}") from None
+    if choices and not out and len(parts) > 1:
+        raise InputError("no layer is on: at least one of the layers must be planned")
+    return tuple(out.values()) or tuple(usual.values())
 
+
+def _choices(given: Values) -> tuple[layers.LayerChoice, ...]:
+    """What is said of each layer."""
+    said = given.get("layers")
+    return options.by_name()["layers"].parse(said) if said else ()
+
+
+def _matching(name: str, parts: Sequence[Design]) -> int | None:
+    """Which of the parts a layer or colour of that name is; None: it is not wanted."""
     from laserpath.design.colours import chosen
 
-    resins: dict[str, str] = {}
+    kinds = {part.part.kind for part in parts if part.part}
+    if kinds == {"colour"} and len(parts) > 1:
+        return parts.index(chosen(parts, name))
+    wanted = name.strip().lower() if kinds == {"colour"} else name
+    for k, one in enumerate(parts):
+        part = one.part
+        if part and wanted in (part.name, *((str(part.number),) if part.kind == "colour" else ())):
+            return k
+    return None
+
+
+def _with_own(usual: PlannedPart, choice: layers.LayerChoice, given: Values) -> PlannedPart:
+    """A part with the resin, dose and settings that are said of it."""
+    from laserpath.physics import optics
+
+    every, process = over(given, choice.values), usual.process
+    resin = _resin(every) if "resin" in choice.values else process.resin
+    if choice.dose:
+        resin = choice.dose.of(resin)
+    settings = settings_of(every, optics.fwhm(process.spot)) if choice.values else usual.settings
+    return usual._replace(process=replace(process, resin=resin), settings=settings)
+
+
+def _colour_resins(given: Values, parts: Sequence[Design]) -> dict[int, Resin]:
+    """The own resin of each part that `colour_resin` gives one."""
+    from laserpath.design.colours import chosen
+
+    resins: dict[int, str] = {}
     for text in colour_resins(given.get("colour_resin", ())):
         which, _, resin = text.partition("=")
-        name = chosen(parts, which).name
-        if name in resins:
-            raise InputError(
-                f"colour {which.strip()} is given two resins, {resins[name]} and {resin.strip()}"
-            )
-        resins[name] = resin.strip()
-    own = {name: _resin(over(given, {"resin": resin})) for name, resin in resins.items()}
-    return tuple(replace(process, resin=own.get(part.name, process.resin)) for part in parts)
+        k = parts.index(chosen(parts, which))
+        if k in resins:
+            raise InputError(f"colour {which.strip()} is given two resins, {resins[k]} and {resin.strip()}")
+        resins[k] = resin.strip()
+    return {k: _resin(over(given, {"resin": resin})) for k, resin in resins.items()}
 
 
 def _resin(given: Values) -> Resin:
-    from dataclasses import replace
-
     changes = _fields("Resin", given)
     resin = profiles.resin(_profile(given, "resin"))
     if resin.order > 1 and "critical_dose" in changes:
@@ -126,7 +207,15 @@ def reading_of(given: Values, tolerance: float) -> Reading:
     from laserpath.design.reading import Reading
 
     values = _fields("Reading", given)
-    return Reading(tolerance, **{**values, "layers": tuple(values.get("layers", ()))})
+    choices = _choices({"layers": values.pop("split", None)})
+    wanted = tuple(values.pop("layers", ()))
+    if choices and not values.get("colours"):
+        values["split"] = tuple(one.name for one in choices)
+        on = tuple(one.name for one in choices if one.on)
+        wanted = wanted or (on if len(on) < len(choices) else ())
+        if not on and not wanted:
+            raise InputError("no layer is on: at least one of the layers must be planned")
+    return Reading(tolerance, layers=wanted, **values)
 
 
 def arrangement_of(given: Values) -> Arrangement:
@@ -140,5 +229,9 @@ def arrangement_of(given: Values) -> Arrangement:
 
 def _fields(record: str, given: Values) -> dict[str, Any]:
     """The fields of a record that options set, with their values; a field's own name is an option's, too."""
-    values = {o.field: given.get(o.name, given.get(o.field)) for o in options.setting(record)}
+    known = options.by_name()
+    values = {
+        o.field: given.get(o.name, None if o.field in known else given.get(o.field))
+        for o in options.setting(record)
+    }
     return {field: value for field, value in values.items() if value is not None}

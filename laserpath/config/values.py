@@ -41,10 +41,10 @@ class Quantity:
     def __call__(self, value: Any) -> float | Length:
         """The value in laserpath's units."""
         known = {**self.units, "fwhm": Fraction(1)} if self.relative else self.units
-        number, unit = parse(_number(value), known, self.unit)
+        number, unit = parse(as_written(value), known, self.unit)
         result = convert(number, unit, known)
         if self.low is not None and result <= self.low:
-            raise InputError(f"{_number(value)!r} must be above {self.low:g}")
+            raise InputError(f"{as_written(value)!r} must be above {self.low:g}")
         return Length(result, unit == "fwhm") if self.relative else result
 
 
@@ -124,7 +124,7 @@ def profile(value: Any) -> str | Mapping[str, Any]:
 
 def size(value: Any) -> tuple[float | None, float | None]:
     """`20`, `20mm`, `20x30`, `20x`, `x30mm` → width and height in mm; a single number is the width."""
-    written = _number(value)
+    written = as_written(value)
     match = re.fullmatch(r"\s*([\d.,+\-e]*)\s*(?:([x×])\s*([\d.,+\-e]*))?\s*([a-zµμ]*)\s*", written, re.I)
     if not match or not (match[1] or match[3]):
         raise InputError(f"{written!r} is not a size such as 20mm, 20x30mm, 20x or x30mm")
@@ -136,7 +136,7 @@ def size(value: Any) -> tuple[float | None, float | None]:
 def offset(value: Any) -> tuple[float, float]:
     """`5,3`, `5,3mm`, `[5, 3]` → (x, y) mm."""
     length = Quantity(LENGTH, "mm", low=None)
-    parts = value if isinstance(value, list) else _number(value).split(",")
+    parts = value if isinstance(value, list) else as_written(value).split(",")
     unit = "" if isinstance(value, list) else (re.search(r"[a-zµμ]*\s*$", parts[-1]) or [""])[0]
     if len(parts) != 2:
         raise InputError(f"{value!r} is not a pair of lengths such as 5,3mm")
@@ -167,7 +167,7 @@ def repeat(value: Any) -> Repeat:
     """`3x2@10mm`, `3x2@10x8mm` → columns × rows, and the pitch."""
     from laserpath.design.arrange import Repeat
 
-    written = _number(value)
+    written = as_written(value)
     match = re.fullmatch(r"\s*(\d{1,9})\s*[x×]\s*(\d{1,9})\s*@\s*(.+)", written)
     if not match:
         raise InputError(f"{written!r} is not a repetition such as 3x2@10mm or 3x2@10x8mm")
@@ -182,7 +182,9 @@ def spot_fwhm(value: Any) -> float:
     width = Quantity(LENGTH, "mm")(value)
     assert isinstance(width, float)
     if width > _SPOT_MAX:
-        raise InputError(f"a spot of {width:g} mm is above {_SPOT_MAX:g} mm; was {_number(value)}um meant?")
+        raise InputError(
+            f"a spot of {width:g} mm is above {_SPOT_MAX:g} mm; was {as_written(value)}um meant?"
+        )
     return width
 
 
@@ -190,15 +192,15 @@ def grey(value: Any) -> Black:
     """`60um`: black is a height; `80mJ/cm2`: black is a dose."""
     from laserpath.design.reading import Black
 
-    number, unit = parse(_number(value), {**LENGTH, **DOSE}, "")
+    number, unit = parse(as_written(value), {**LENGTH, **DOSE}, "")
     if unit in LENGTH:
         return Black(height=convert(number, unit, LENGTH))
     if unit in DOSE:
         return Black(dose=convert(number, unit, DOSE))
-    raise InputError(f"{_number(value)!r} has no unit; give a height, such as 60um, or a dose: 80mJ/cm2")
+    raise InputError(f"{as_written(value)!r} has no unit; give a height, such as 60um, or a dose: 80mJ/cm2")
 
 
-def _number(value: Any) -> str:
+def as_written(value: Any) -> str:
     """The text of a number, with or without a unit."""
     if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
         raise InputError(f"{value!r} is not a number")

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import shapely
@@ -23,8 +24,9 @@ from laserpath.base.errors import InputError, short
 from laserpath.base.quantities import quoted_path
 from laserpath.design import formats
 from laserpath.design.arrange import Arrangement, arrange, enlargement
-from laserpath.design.colours import chosen, of_part
+from laserpath.design.colours import chosen
 from laserpath.design.formats import head, unpacked
+from laserpath.design.layers import apart
 from laserpath.design.reading import FLATTEN_FWHM, Reading
 from laserpath.types import Design, Part
 
@@ -37,15 +39,17 @@ __all__ = [
     "check_heeded",
     "content",
     "is_image",
+    "layer_names",
     "load",
     "load_colours",
+    "load_layers",
     "opened",
     "refuse_drawing",
     "suffixes",
 ]
 
 Reader = Callable[[bytes, str, Reading], tuple[Design, ...]]
-"""(content, name of the design, reading) → the designs: one, or one for each colour."""
+"""(content, name of the design, reading) → the designs: one, or one for each colour or layer."""
 
 _FINE = 0.1
 """Enlargement up to which a design is read again with a coarser tolerance. A larger one reads more twice."""
@@ -76,6 +80,11 @@ def load(
             return chosen(parts, reading.colour)
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
+    if reading.split and len(parts) > 1:
+        raise InputError(
+            f"--layers makes {len(parts)} designs of {path}: choose one with --layer: "
+            f"{', '.join(repr(part.name) for part in map(_part, parts))}"
+        )
     if reading.colours is not None:
         raise InputError(
             f"--colours {reading.colours} makes several designs of {path}: choose one with --colour, by its "
@@ -116,6 +125,39 @@ def load_colours(
     return _loaded(path, reading, arrangement)
 
 
+def load_layers(
+    path: str | os.PathLike[str],
+    layers: Sequence[str],
+    *,
+    tolerance: float,
+    reading: Reading | None = None,
+    arrangement: Arrangement | None = None,
+) -> tuple[Design, ...]:
+    """Read a drawing as one design for each of these layers, in this order, sized and placed as one drawing.
+
+    layers: names of layers; of them only those in `reading.layers` become designs, if there are any. The
+    others count for the size and the place.  Other arguments: those of `load`.
+    """
+    path, reading = (
+        Path(path),
+        replace(reading or Reading(tolerance), tolerance=tolerance, split=tuple(layers)),
+    )
+    if not reading.split:
+        raise InputError(f"{path}: no layers are named")
+    return _loaded(path, reading, arrangement)
+
+
+def layer_names(path: str | os.PathLike[str], reading: Reading) -> tuple[tuple[str, bool], ...]:
+    """The name of each layer of a drawing, and whether it is shown; none if its format has none."""
+    path = Path(path)
+    try:
+        with limits.work(str(path)):
+            data, format_ = opened(content(path), path.suffix)
+            return _module(format_).layer_names(data, reading) if _heeds(format_, "split") else ()
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
 def _part(design: Design) -> Part:
     assert design.part is not None
     return design.part
@@ -129,10 +171,10 @@ def _loaded(path: Path, reading: Reading, arrangement: Arrangement | None) -> tu
 
 @np.errstate(all="ignore")  # overflows are refused later, by name; GEOS divides by lengths of 0, and heeds it
 def _designs(path: Path, raw: bytes, reading: Reading, arrangement: Arrangement | None) -> tuple[Design, ...]:
-    """The designs of a file: one, or one for each colour."""
+    """The designs of a file: one, or one for each colour or layer."""
     which = ""
     try:
-        data, format_, reader = _opened(raw, path.suffix, colours=reading.colours is not None)
+        data, format_, reader = _opened(raw, path.suffix, reading)
         which = _which(path, format_)
         check_heeded(format_, reading)
         if arrangement and arrangement.size and is_image(format_) and reading.pixel is None:
@@ -144,7 +186,7 @@ def _designs(path: Path, raw: bytes, reading: Reading, arrangement: Arrangement 
                 design,
                 warnings=tuple(map(short, design.warnings)),
                 source=(f"from {path.name}{which}", *design.source),
-                recipe=(f"design = {quoted_path(path.name)}", *of_part(design, reading).recipe()),
+                recipe=(f"design = {quoted_path(path.name)}", *_of_part(design, reading).recipe()),
                 file=str(path.resolve()),
             )
             for design in designs
@@ -152,6 +194,16 @@ def _designs(path: Path, raw: bytes, reading: Reading, arrangement: Arrangement 
         return tuple(arrange(design, arrangement) for design in designs) if arrangement else designs
     except InputError as error:
         raise InputError(f"{path}{which}: {error}") from None
+
+
+def _of_part(design: Design, reading: Reading) -> Reading:
+    """The reading that yields this part alone."""
+    part = design.part
+    if part is None:
+        return reading
+    return (
+        replace(reading, layers=(part.name,)) if reading.split else replace(reading, colour=str(part.number))
+    )
 
 
 def _read(
@@ -187,7 +239,7 @@ def check_heeded(format_: str, reading: Reading) -> None:
     given = [field.name for field in fields(reading) if getattr(reading, field.name) != field.default]
     idle = [name for name in given if known and name not in known.heeds and name != "tolerance"]
     if idle:
-        option = (idle[0].removesuffix("s") if idle[0] == "layers" else idle[0]).replace("_", "-")
+        option = {"layers": "layer", "split": "layers"}.get(idle[0], idle[0]).replace("_", "-")
         raise InputError(f"--{option} says nothing about {format_} files")
 
 
@@ -222,19 +274,31 @@ def refuse_drawing(data: bytes, name: str) -> None:
         )
 
 
-def _opened(raw: bytes, suffix: str, *, colours: bool) -> tuple[bytes, str, Reader]:
+def _opened(raw: bytes, suffix: str, reading: Reading) -> tuple[bytes, str, Reader]:
     """(content, format, reader of all its designs); for a plugin, the format is the suffix."""
     ours = [known.removeprefix(".") for known in formats.SUFFIXES]
     plugin = entry_points.find(entry_points.DESIGNS, suffix.lower().removeprefix("."), ours)
-    if plugin and colours:
-        raise InputError(f"--colours says nothing about {suffix} files")
+    colours, layers = reading.colours is not None, bool(reading.split)
+    if plugin and (colours or layers):
+        raise InputError(f"--{'colours' if colours else 'layers'} says nothing about {suffix} files")
     if plugin:
         return raw, suffix, lambda data, name, reading: (plugin.make(Design, data, name, reading),)
     data, format_ = opened(raw, suffix)
-    module = import_module(f"{__name__}.{formats.FORMATS[format_].module}")
+    module = _module(format_)
+    if layers and _heeds(format_, "split"):
+        return (
+            data,
+            format_,
+            lambda data, name, reading: apart(module.read_layers(data, name, reading), name, reading),
+        )
     if colours and _heeds(format_, "colours"):
         return data, format_, module.read_colours
     return data, format_, lambda data, name, reading: (module.read(data, name, reading),)
+
+
+def _module(format_: str) -> Any:
+    """The module that reads a format."""
+    return import_module(f"{__name__}.{formats.FORMATS[format_].module}")
 
 
 def _name(path: Path, format_: str) -> str:

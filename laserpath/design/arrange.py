@@ -140,7 +140,9 @@ def arrange(design: Design, arrangement: Arrangement) -> Design:
         pads = pads and pads.mapped(matrix)
     area = _polygons(valid(area))
     if arrangement.negative and part:
-        raise InputError("--negative cannot be used with --colours: the empty part of a page has no colour")
+        raise InputError(
+            "--negative cannot be used with --colours or --layers: the empty part of a page belongs to none"
+        )
     if arrangement.negative:
         page = page or _box(area)
         area, pads = _rest(area, page, design.name), None

@@ -22,7 +22,7 @@ colour that most of the picture's outermost pixels have.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -206,11 +206,6 @@ def chosen(parts: Sequence[Design], which: str) -> Design:
     listed = ", ".join(f"{k} {name}" for k, name in names.items())
     what = "is there more than once: give its number" if numbers else "is none of them"
     raise InputError(f"colour {which!r} {what}; the colours are {listed}")
-
-
-def of_part(design: Design, reading: Reading) -> Reading:
-    """The reading that yields this part alone."""
-    return reading if design.part is None else replace(reading, colour=str(design.part.number))
 
 
 Bytes = NDArray[np.uint8]

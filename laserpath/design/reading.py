@@ -51,7 +51,8 @@ class Reading:
     the dose or height of black; None: greys are solid or empty by the threshold.  line_width: mm on the part,
     for lines that have no width and enclose nothing; None: they have no area.  grown: factor by which the
     design will be enlarged after reading.  colours: number of colours that become a design each; None: all
-    is one design.  colour: the only one of them to read, by its number or name; None: all.
+    is one design.  colour: the only one of them to read, by its number or name; None: all.  split: names of
+    layers that become a design each, of which only `layers` are wanted; (): all is one design.
     """
 
     tolerance: float
@@ -65,6 +66,7 @@ class Reading:
     grown: float = 1.0
     colours: int | None = None
     colour: str | None = None
+    split: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.tolerance) and self.tolerance > 0):
@@ -75,6 +77,7 @@ class Reading:
         between(self, threshold=(0.01, 0.99))
         if self.unit is not None and self.unit not in LENGTH:
             raise InputError(f"unit {self.unit!r} is unknown; known: {', '.join(LENGTH)}")
+        self._check_split()
         if self.colours is not None:
             whole(self, "colours")
             between(self, colours=(2, MOST_COLOURS))
@@ -85,6 +88,27 @@ class Reading:
         elif self.colour is not None:
             raise InputError(f"--colour {self.colour} needs --colours with it, which says how many there are")
 
+    def _check_split(self) -> None:
+        """Refuse layers of a split that are there twice, or not at all."""
+        again = next((one for k, one in enumerate(self.split) if one in self.split[:k]), None)
+        if again is not None:
+            raise InputError(f"layer {again!r} is listed twice; each layer has one program")
+        if self.split and self.grey is not None:
+            raise InputError("--grey cannot be used with --layers: give one of them")
+        if self.split and self.colours is not None:
+            raise InputError("--colours and --layers both say what becomes a program; give one of them")
+        absent = [one for one in self.layers if self.split and one not in self.split]
+        if absent:
+            raise InputError(
+                f"layer {absent[0]!r} is none of the --layers {', '.join(map(repr, self.split))}"
+                f"{did_you_mean(absent[0], self.split, repr)}"
+            )
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The layers that become a design each."""
+        return tuple(one for one in self.split if one in self.layers) if self.layers else self.split
+
     @property
     def hairline(self) -> float:
         """Width of lines in a drawing of nothing else: the spot's FWHM, mm on the part."""
@@ -92,6 +116,8 @@ class Reading:
 
     def recipe(self) -> Iterator[str]:
         """The same as lines of a project file."""
+        if self.split:
+            yield f"layers = [{', '.join(quoted(layer) for layer in self.split)}]"
         if self.layers:
             yield f"layer = [{', '.join(quoted(layer) for layer in self.layers)}]"
         for name in ("cell", "unit"):

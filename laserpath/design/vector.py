@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -153,8 +153,13 @@ def json_kind(value: Any) -> str:
 _LINES = ("LineString", "MultiLineString", "Point", "MultiPoint")
 
 
-def gather(text: str, shapes: Shapes, layers: tuple[str, ...] = ()) -> None:
-    """Add the geometries of a GeoJSON text to the shapes. layers: values of the property "layer"; (): all."""
+def gather(
+    text: str, shapes: Shapes, layers: tuple[str, ...] = (), seen: dict[str, None] | None = None
+) -> None:
+    """Add the geometries of a GeoJSON text to the shapes. layers: values of the property "layer"; (): all.
+
+    seen: all values of that property, in their order, are added to it.
+    """
     try:
         root = json.loads(text, parse_constant=_not_finite)
     except json.JSONDecodeError as error:
@@ -171,7 +176,7 @@ def gather(text: str, shapes: Shapes, layers: tuple[str, ...] = ()) -> None:
         raise InputError(f"the file is not GeoJSON: it holds {json_kind(root)}, not an object with a type")
     if root.get("crs") is not None:
         shapes.warn("the file's reference system (crs) is ignored: its coordinates are read as plane lengths")
-    seen: set[str] = set()
+    seen = {} if seen is None else seen
     for where, width, geometry in _geometries(root, layers, seen):
         _add_geometry(geometry, where, width, shapes)
     if missing := [layer for layer in layers if layer not in seen]:
@@ -183,7 +188,7 @@ def _not_finite(word: str) -> float:
 
 
 def _geometries(
-    root: dict[str, Any], layers: tuple[str, ...], seen: set[str]
+    root: dict[str, Any], layers: tuple[str, ...], seen: dict[str, None]
 ) -> Iterator[tuple[str, float | None, Any]]:
     """(its name in messages, width, geometry) of each geometry; layers are added to `seen`."""
     if root.get("type") == "FeatureCollection":
@@ -201,7 +206,7 @@ def _geometries(
         properties = properties if isinstance(properties, dict) else {}
         layer = properties.get("layer", properties.get("Layer"))
         if layer is not None:
-            seen.add(str(layer))
+            seen[str(layer)] = None
         if layers and str(layer) not in layers:
             continue
         width = properties.get("width")
@@ -321,6 +326,26 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
         raise InputError(f"the design is empty: none of its polygons has an area{reasons}")
     source = (f"{'GeoJSON' if is_json else 'WKT'} in {unit}",)
     return Design(shapely.normalize(area), name, warnings=shapes.warnings(), source=source)
+
+
+def read_layers(data: bytes, name: str, reading: Reading) -> tuple[Design | InputError, ...]:
+    """A design for each layer of `reading.split`, or why it has none. name: of the drawing."""
+    read(data, name, replace(reading, layers=reading.split))  # which refuses those that are not there
+    found: list[Design | InputError] = []
+    for layer in reading.split:
+        try:
+            found.append(read(data, name, replace(reading, layers=(layer,))))
+        except InputError as error:
+            found.append(error)
+    return tuple(found)
+
+
+def layer_names(data: bytes, reading: Reading) -> tuple[tuple[str, bool], ...]:
+    """The layers of a GeoJSON text, the values of the property "layer"; none in WKT. All count as shown."""
+    text, seen = _text(data), dict[str, None]()
+    if text.startswith(("{", "[")):
+        gather(text, Shapes(float(LENGTH[reading.unit or "mm"]), reading.tolerance), seen=seen)
+    return tuple((name, True) for name in seen)
 
 
 @np.errstate(all="ignore")  # GEOS divides by lengths of 0, and heeds it

@@ -53,22 +53,24 @@ class BoardPlans:
 
 def plan_board(
     board: CircuitBoard | str | Path | Sequence[str | Path],
-    process: Process | None = None,
-    settings: Settings | None = None,
+    process: Process | Sequence[Process] | None = None,
+    settings: Settings | Sequence[Settings] | None = None,
     exposure: BoardExposure | None = None,
     progress: ColourListener | None = None,
 ) -> BoardPlans:
     """Plan each layer of a board: its folder, ZIP archive, files, or what `load_board` has read of them.
 
+    process, settings: one for all, or one for each layer, as in `plan_colours`.
     exposure: what is exposed of each layer; how the back is mirrored.
     progress: called with the number of the plan, from 0, how many there are, and the plan's progress.
     Raises InputError for input that cannot be used.
     """
     process, exposure = process or Process(), exposure or BoardExposure()
+    first = process if isinstance(process, Process) else process[0]
     if not isinstance(board, CircuitBoard):
         paths = [board] if isinstance(board, str | Path) else list(board)
-        board = load_board([Path(path) for path in paths], tolerance=FLATTEN_FWHM * optics.fwhm(process.spot))
-    designs = board.designs(exposure, process.resin.tone)
+        board = load_board([Path(path) for path in paths], tolerance=FLATTEN_FWHM * optics.fwhm(first.spot))
+    designs = board.designs(exposure, first.resin.tone)
     made = plan_colours(designs, process, settings, progress)
     return BoardPlans(
         board, exposure, {layer.kind: one for layer, one in zip(board.layers, made.plans, strict=True)}

@@ -1,4 +1,4 @@
-"""A drawing in several colours: one plan for each, all with one zero, so that they print in register."""
+"""A drawing in several colours or layers: one plan for each, all with one zero, so they are in register."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from laserpath.config import project as project_file
 from laserpath.machine import framing
 from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.pipeline import Plan, plan
-from laserpath.types import Design, Process, Settings
+from laserpath.types import Design, Part, Process, Settings
 
 ColourListener = Callable[[int, int, Progress], None]
 """(number of the plan, from 0; how many; its progress)."""
@@ -21,12 +21,17 @@ ColourListener = Callable[[int, int, Progress], None]
 
 @dataclass(frozen=True)
 class ColourPlans:
-    """The result of `plan_colours`: a plan for each colour. name: of the drawing."""
+    """The result of `plan_colours`: a plan for each colour or layer. name: of the drawing."""
 
     name: str
     plans: tuple[Plan, ...]
 
     __repr__ = one_line
+
+    @property
+    def kind(self) -> str:
+        """What they are of the drawing: `colour` or `layer`."""
+        return _part(self.plans[0].design).kind
 
     @property
     def within_tolerance(self) -> bool:
@@ -36,11 +41,12 @@ class ColourPlans:
     def write(
         self, folder: str | Path = ".", *, frame: bool = False, project: bool = False
     ) -> tuple[Path, ...]:
-        """Write the files of each plan, and NAME.colours.html, which shows all together; all or none.
+        """Write the files of each plan, and a page that shows all together; all or none.
 
-        A plan's files are NAME-1-red.gcode, .toolpath.svg and .report.html.
+        A plan's files are NAME-1-red.gcode, .toolpath.svg and .report.html, of a layer NAME-pads.gcode and so
+        on; the page is NAME.colours.html or NAME.layers.html.
         frame: also NAME.frame.gcode, a faint or dark pass around the bounding box of the whole drawing.
-        project: also laserpath.toml, which plans all of them again; only if they have one resin.
+        project: also laserpath.toml, which plans all of them again.
         Returns the paths.
         """
         folder = Path(folder)
@@ -51,14 +57,9 @@ class ColourPlans:
 
     def _project(self, folder: Path) -> str:
         """The project of all plans."""
-        first = self.plans[0]
-        if any(one.process != first.process for one in self.plans):
-            raise InputError(
-                "a project cannot have the resins of several colours; the head of each program has the "
-                "project that plans its colour again"
-            )
-        recipe = tuple(line for line in first.design.recipe if not line.startswith("colour = "))
-        return project_file.text(replace(first.design, recipe=recipe), first.process, first.settings, folder)
+        return project_file.text_of_parts(
+            [(one.design, one.process, one.settings) for one in self.plans], folder
+        )
 
 
 def files_of_all(
@@ -71,7 +72,7 @@ def files_of_all(
     texts: dict[Path, str] = {}
     for one in plans:
         texts |= one.files(folder)
-    page = "colours" if board is None else "board"
+    page = f"{_part(plans[0].design).kind}s" if board is None else "board"
     texts[folder / f"{name}.{page}.html"] = report.render_colours(
         name, [(one.page_data, one.run) for one in plans], board
     )
@@ -84,22 +85,25 @@ def files_of_all(
 def plan_colours(
     designs: Sequence[Design],
     process: Process | Sequence[Process] | None = None,
-    settings: Settings | None = None,
+    settings: Settings | Sequence[Settings] | None = None,
     progress: ColourListener | None = None,
 ) -> ColourPlans:
-    """Plan each colour of a drawing. designs: of `load_colours`.
+    """Plan each colour or layer of a drawing. designs: of `load_colours` or `load_layers`.
 
     process: one for all, or one for each; they may differ in their resins, of one tone.
+    settings: one for all, or one for each; all with one work zero.
     progress: called with the number of the plan, from 0, how many there are, and the plan's progress.
     Raises InputError for input that cannot be used.
     """
     if process is None or isinstance(process, Process):
         process = [process or Process()] * len(designs)
-    _check(designs, process)
+    if settings is None or isinstance(settings, Settings):
+        settings = [settings or Settings()] * len(designs)
+    _check(designs, process, settings)
     plans = []
-    for number, (design, own) in enumerate(zip(designs, process, strict=True)):
-        plans.append(plan(design, own, settings, listener_of(progress, number, len(designs))))
-    return ColourPlans(_drawing(designs[0]), tuple(plans))
+    for number, (design, own, how) in enumerate(zip(designs, process, settings, strict=True)):
+        plans.append(plan(design, own, how, listener_of(progress, number, len(designs))))
+    return ColourPlans(_part(designs[0]).drawing, tuple(plans))
 
 
 def listener_of(
@@ -109,29 +113,34 @@ def listener_of(
     return None if progress is None else lambda now: progress(number, count, now)
 
 
-def _drawing(design: Design) -> str:
-    """The name of the drawing that a design is one colour of."""
+def _part(design: Design) -> Part:
+    """Which colour or layer of a drawing a design is."""
     if design.part is None:
-        raise InputError(f"design {design.name!r} is not one colour of a drawing: see load_colours")
-    return design.part.drawing
-
-
-def _check(designs: Sequence[Design], processes: Sequence[Process]) -> None:
-    """Refuse designs and processes whose programs would not be in register."""
-    if not designs:
-        raise InputError("there are no colours to plan")
-    if len(processes) != len(designs):
         raise InputError(
-            f"there are {len(processes)} processes for {len(designs)} colours; give one for each"
+            f"design {design.name!r} is not one colour or layer of a drawing: see load_colours, load_layers"
         )
-    first, process = designs[0], processes[0]
-    for design, own in zip(designs, processes, strict=True):
-        if _drawing(design) != _drawing(first) or design.extent != first.extent or design.page != first.page:
-            raise InputError(f"{design.name!r} and {first.name!r} are not colours of one drawing")
+    return design.part
+
+
+def _check(designs: Sequence[Design], processes: Sequence[Process], settings: Sequence[Settings]) -> None:
+    """Refuse designs, processes and settings whose programs would not be in register."""
+    if not designs:
+        raise InputError("there are no colours or layers to plan")
+    kind = _part(designs[0]).kind
+    for what, given in (("processes", processes), ("settings", settings)):
+        if len(given) != len(designs):
+            raise InputError(f"there are {len(given)} {what} for {len(designs)} {kind}s; give one for each")
+    first, process, zero = designs[0], processes[0], (settings[0].origin, settings[0].offset)
+    for design, own, how in zip(designs, processes, settings, strict=True):
+        same = _part(design).drawing == _part(first).drawing
+        if not same or design.extent != first.extent or design.page != first.page:
+            raise InputError(f"{design.name!r} and {first.name!r} are not {kind}s of one drawing")
         if (own.spot, own.machine) != (process.spot, process.machine):
-            raise InputError("the processes of several colours may differ in their resins alone")
+            raise InputError(f"the processes of several {kind}s may differ in their resins alone")
         if own.resin.tone != process.resin.tone:
             raise InputError(
-                f"resins of several colours must have one tone, but {process.resin.name!r} is "
+                f"resins of several {kind}s must have one tone, but {process.resin.name!r} is "
                 f"{process.resin.tone} and {own.resin.name!r} {own.resin.tone}"
             )
+        if (how.origin, how.offset) != zero:
+            raise InputError(f"the settings of several {kind}s must have one origin and one offset")

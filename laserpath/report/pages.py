@@ -405,7 +405,7 @@ def _colours_template() -> Template:
 
 def colours_page(name: str, shown: Shown, board: Underlay | None = None) -> str:
     """The page as HTML. board: of which the designs are the layers, if they are no colours."""
-    first, noun = shown[0][0], "colour" if board is None else "layer"
+    first, noun = shown[0][0], _part(shown[0][0]).kind
     x0, y0, x1, y1 = first.design.extent
     size = f"{figure(x1 - x0, 4)} × {figure(y1 - y0, 4)} mm"
     exposed = [data.exposed(run) for data, run in shown]
@@ -413,7 +413,7 @@ def colours_page(name: str, shown: Shown, board: Underlay | None = None) -> str:
     grid = _grid(box)
     cured = [_cured(one, grid) for one in exposed]
     if board is None:
-        twice, picture = _twice(cured, grid, first.done), _together(cured, grid, box, [d for d, _ in shown])
+        twice, picture = _twice(cured, grid, first), _together(cured, grid, box, [d for d, _ in shown])
     else:
         twice, picture = "", _over_each_other(cured, grid, box, [data for data, _ in shown], board)
     rows = [_row(data) for data, _ in shown]
@@ -531,10 +531,11 @@ def _cured(exposed: ShownProgram, grid: Grid) -> Floats:
     return cured_fraction(dose, exposed.process.resin.critical_dose)
 
 
-def _twice(cured: Sequence[Floats], grid: Grid, done: str) -> str:
-    """How much more than one colour cures."""
+def _twice(cured: Sequence[Floats], grid: Grid, first: PageData) -> str:
+    """How much more than one colour or layer cures."""
     several = float(np.maximum(np.sum(cured, axis=0) - 1, 0).sum()) * grid.pixel_area
-    return f"{area(several, 2)} {done}s in more than one colour, along shared edges."
+    where, kind = (", along shared edges" if _part(first).kind == "colour" else ""), _part(first).kind
+    return f"{area(several, 2)} {first.done}s in more than one {kind}{where}."
 
 
 def _inks(cured: Sequence[Floats], grid: Grid, each: Sequence[PageData]) -> Pixels:
@@ -558,13 +559,13 @@ def _together(cured: Sequence[Floats], grid: Grid, box: Box, each: Sequence[Page
         marks.append(Mark(f"{part.number} {part.name}", fill=part.colour, pen=Line("#444444")))
     ax.close("x, mm", "y, mm")
     sheet.legend(marks, columns=min(len(marks), 4))
-    done = each[0].done
+    done, kind = each[0].done, _part(each[0]).kind
     return Picture.from_svg(
-        f"What will {done}, all colours together",
+        f"What will {done}, all {kind}s together",
         sheet.svg(),
         f"What {len(each)} programs {done} together, each in its colour.",
         "As executed by the controller, in the machine's coordinates. Thin lines are the design; where two "
-        "colours lie over each other, the map is darker.",
+        f"{kind}s lie over each other, the map is darker.",
     )
 
 

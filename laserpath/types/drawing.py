@@ -21,11 +21,11 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One colour of a drawing that several programs expose.
+    """One colour or layer of a drawing that several programs expose.
 
-    drawing: its name.  number: from 1, the largest area first.  name: `red`.  colour: `#e02010`.
-    hull: convex hull of the whole drawing, mm. It is what is sized and put at the work zero, so that all
-    colours are in register.
+    drawing: its name.  number: from 1, of colours the largest area first.  name: `red`.  colour: `#e02010`,
+    of a layer the one in which it is shown.  hull: convex hull of the whole drawing, mm. It is what is sized
+    and put at the work zero, so that all parts are in register.  kind: `colour` or `layer`.
     """
 
     drawing: str
@@ -33,6 +33,7 @@ class Part:
     name: str
     colour: str
     hull: Polygon
+    kind: str = "colour"
 
     __repr__ = one_line
 
@@ -64,7 +65,7 @@ class Design:
     warnings: a sentence for each element of the file that was not understood.
     source: the file, and how it was read and arranged: a phrase each, for the report.
     recipe: the same as lines of a project file.  file: the path that it was read from.
-    part: which colour of a drawing it is; None: all of it.
+    part: which colour or layer of a drawing it is; None: all of it.
     alignment: by which it is where the marks of the part are; None: it is still to be placed.
     pads: of a board's copper; None: another drawing, or none are known.
     """
@@ -107,7 +108,7 @@ class Design:
 
     @property
     def extent(self) -> tuple[float, float, float, float]:
-        """The bounds of the whole drawing, of which this may be one colour, mm."""
+        """The bounds of the whole drawing, of which this may be one colour or layer, mm."""
         if self.part is None:
             return self.bounds
         x0, y0, x1, y1 = self.part.hull.bounds

@@ -83,6 +83,34 @@ def test_a_table_of_all_layers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert exposed("s-top-copper.gcode") == pytest.approx((0.2, 4.7, 0.2, 1.2), abs=0.02)
 
 
+def test_layers_have_settings_of_their_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the order of the project, or of --layers; what is off, or not listed, has no program."""
+    monkeypatch.setattr(laserpath.report, "render_colours", lambda *_: "<html></html>")
+    table = '[[layers]]\nname = "{}"\n{}\n'
+    Path("laserpath.toml").write_text(
+        table.format("bottom-copper", "dose = 1.5\npasses = 2")
+        + table.format("top-mask", "on = false")
+        + table.format("top-copper", 'quality = "draft"')
+    )
+    assert run("board", "s.zip", *QUICK, "--json", "-o", "own") == 0
+    printed = capsys.readouterr()
+    assert [one["layer"] for one in json.loads(printed.out)["layers"]] == ["bottom-copper", "top-copper"]
+    assert "mirrored; its own: critical dose 30 mJ/cm2, passes 2" in printed.err
+    assert 'quality = "draft"' in Path("own/s-top-copper.gcode").read_text()
+    assert not list(Path("own").glob("*mask*"))
+    Path("empty.toml").write_text("")
+    assert run("board", "s.zip", *QUICK, "--project", "empty.toml", "--layers", "bottom-copper") == 0
+    spot = Process(Spot(fwhm=0.2))
+    light = [
+        exposed.dose.sum() * exposed.grid.pixel_area
+        for folder in ("own", ".")
+        for exposed in [laserpath.simulate(f"{folder}/s-bottom-copper.gcode", spot).executed]
+    ]
+    assert light[0] / light[1] == pytest.approx(1.5, rel=0.02)
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -110,6 +138,8 @@ def test_a_table_of_all_layers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
             "2 files are the outline: a-Edge_Cuts.gbr, b-Edge_Cuts.gbr; --layer outline=FILE chooses one",
         ),
         ("inches", "2 of 2 holes of b.drl lie off the board"),
+        ("b --project mask.toml", "layer 'top-msk' cannot be exposed; known: top-copper, bottom-copper"),
+        ("b --project off.toml", "no layer is on: at least one of the layers must be planned"),
         ("b --project turned.toml", "mirror says nothing about a board; take it out of the project file"),
     ],
 )
@@ -118,6 +148,8 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(
 ) -> None:
     Path("text.txt").write_text("nothing")
     Path("turned.toml").write_text('mirror = "x"\n')
+    Path("mask.toml").write_text('layers = ["top-copper", {name = "top-msk", on = false}]\n')
+    Path("off.toml").write_text('layers = [{name = "top-copper", on = false}]\n')
     with zipfile.ZipFile("outside.zip", "w") as archive:
         archive.writestr("../b-F_Cu.gbr", SMALL["s-F_Cu.gbr"])
     with zipfile.ZipFile("bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:

@@ -85,11 +85,10 @@ def test_a_project_can_say_it_all(capsys: pytest.CaptureFixture[str]) -> None:
         ("two.svg --colours 2 --colour-resin red=my.toml --colour-resin 1=my.toml", "is given two resins"),
         ("two.svg --colours 2 --colour 1 --colour-resin red=my.toml", "give its resin by --resin"),
         ("two.svg --colours 2 --colour violet", "'violet' is none of them"),
-        ("two.svg --colours 2 --negative", "--negative cannot be used with --colours"),
+        ("two.svg --colours 2 --negative", "--negative cannot be used with --colours or --layers"),
         ("two.svg --colours 2 --grey 60um", "--grey cannot be used with --colours"),
         ("two.svg --colours 2 --threshold 0.3", "--threshold cannot be used with --colours"),
         ("two.svg --colours 2 --sensitivity", "--sensitivity is of one program"),
-        ("two.svg --colours 2 --save-project --colour-resin 1=my.toml", "--save-project cannot be used with"),
         ("two.svg --colours 2 --size 900mm", "design 'two' is 900 mm long in x"),
     ],
 )

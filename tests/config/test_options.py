@@ -117,7 +117,8 @@ def test_a_recipe_names_every_option_of_the_design(tmp_path: Path) -> None:
         align=(Fiducial((1, 2), (3.5, 4)), Fiducial((5, 6), (7, 8), "NW")), align_fit="scale"
     )
     coloured = Reading(0.01, colours=3, colour="red")
-    recipes = [list(record.recipe()) for record in (reading, sized, scaled, coloured, marked)]
+    layered = Reading(0.01, ("text",), split=("text", "F.Cu"))
+    recipes = [list(record.recipe()) for record in (reading, sized, scaled, coloured, marked, layered)]
     keys = {line.partition(" = ")[0] for lines in recipes for line in lines}
     assert keys == {option.name for option in options.setting("Reading", "Arrangement")}
 
@@ -130,3 +131,5 @@ def test_a_recipe_names_every_option_of_the_design(tmp_path: Path) -> None:
     assert request.reading_of(project.load(file).values, 0.01) == coloured
     file.write_text("\n".join(recipes[4]))
     assert request.arrangement_of(project.load(file).values) == marked
+    file.write_text("\n".join(recipes[5]))
+    assert request.reading_of(project.load(file).values, 0.01) == layered

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from laserpath.base.errors import InputError
+from laserpath.base.quantities import Length
 from laserpath.config import options, request
+from laserpath.config.layers import Dose, LayerChoice
 from laserpath.design.arrange import Arrangement, Repeat
 from laserpath.types import Settings
 
@@ -40,6 +42,15 @@ def parsed(name: str, written: Any) -> Any:
         ("repeat", "3 x 2 @ 10x8", Repeat(3, 2, (10.0, 8.0))),
         ("layer", "F.Cu", ("F.Cu",)),
         ("layer", ["1/0", "2/0"], ("1/0", "2/0")),
+        ("layers", "pads, text", (LayerChoice("pads"), LayerChoice("text"))),
+        ("layers", ["a,b", {"name": "c", "on": False}], (LayerChoice("a,b"), LayerChoice("c", on=False))),
+        ("layers", [{"name": "a", "dose": 1.2}], (LayerChoice("a", dose=Dose(factor=1.2)),)),
+        ("layers", [{"name": "a", "dose": "42mJ/cm2"}], (LayerChoice("a", dose=Dose(absolute=0.42)),)),
+        (
+            "layers",
+            [{"name": "a", "passes": 2, "max-epe": "10um", "resin": "my.toml"}],
+            (LayerChoice("a", values={"passes": 2, "max_epe": Length(0.01, False), "resin": "my.toml"}),),
+        ),
     ],
 )
 def test_what_is_written_is_parsed(name: str, written: Any, meant: Any) -> None:
@@ -49,6 +60,27 @@ def test_what_is_written_is_parsed(name: str, written: Any, meant: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "written", "words"),
     [
+        ("layers", "", "names no layer"),
+        ("layers", "a,b,a", "layer 'a' is listed twice; each layer has one program"),
+        ("layers", [{"dose": 2}], "a layer has no name; it begins with"),
+        ("layers", [{"name": ""}], "'' must be text"),
+        ("layers", [{"name": "a", "doze": 2}], "layer 'a': key 'doze' is unknown; did you mean dose?"),
+        ("layers", [{"name": "a", "rotate": 2}], "layer 'a': key 'rotate' is unknown; known: name, on, dose"),
+        ("layers", [{"name": "a", "on": "no"}], "layer 'a': on: 'no' must be true or false"),
+        ("layers", [{"name": "a", "passes": 0}], "layer 'a': passes: 0 must be a whole number of at least 1"),
+        ("layers", [{"name": "a", "quality": "best"}], "layer 'a': quality: 'best' is unknown; known: draft"),
+        (
+            "layers",
+            [{"name": "a", "dose": 35}],
+            "35 is a factor of .* 0.1 to 10; a dose has a unit: 35mJ/cm2",
+        ),
+        (
+            "layers",
+            [{"name": "a", "dose": "1.2mW"}],
+            "layer 'a': dose: '1.2mW' has the unknown unit|unit 'mW'",
+        ),
+        ("layers", [{"name": "a", "dose": "0mJ/cm2"}], "layer 'a': dose: '0mJ/cm2' must be above 0"),
+        ("layers", [{"name": "a", "dose": True}], "layer 'a': dose: True is not a number"),
         ("size", "x", "'x' is not a size such as 20mm"),
         ("size", "20xx30", "is not a size"),
         ("size", "-20", "'-20' must be above 0"),

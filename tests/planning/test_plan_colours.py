@@ -11,7 +11,7 @@ import shapely
 import laserpath
 from laserpath import ColourPlans, Process, Resin, Settings, Spot
 from laserpath.base.errors import InputError
-from laserpath.config import project
+from laserpath.config import project, request
 from laserpath.design import load_colours
 
 SVG = (
@@ -95,12 +95,23 @@ def test_a_head_has_the_project_of_its_colour(plans: ColourPlans, tmp_path: Path
     values = project.load(file).values
     assert (values["colours"], values["colour"]) == (2, "2")
     assert values["resin"]["name"] == "blue resin"
-    with pytest.raises(InputError, match="a project cannot have the resins of several colours"):
-        plans.write(tmp_path, project=True)
-    one = replace(plans, plans=plans.plans[:1])
-    one.write(tmp_path, project=True)
-    assert "colour" not in project.load(file).values
-    assert project.load(file).values["colours"] == 2
+
+
+def test_a_project_of_all_has_the_resin_and_the_settings_of_each(plans: ColourPlans, tmp_path: Path) -> None:
+    red, blue = plans.plans
+    finer = replace(blue, settings=replace(blue.settings, passes=3, quality="fine"))
+    replace(plans, plans=(finer, red)).write(tmp_path, project=True)
+    values = project.load(tmp_path / project.NAME).values
+    again = request.planned_parts(
+        values, request.process_of(values), request.settings_of(values, 0.1), [red.design, blue.design]
+    )
+    assert [one.design.name for one in again] == ["two-2-blue", "two-1-red"]
+    assert [one.process for one in again] == [blue.process, red.process]
+    assert [one.settings for one in again] == [finer.settings, red.settings]
+    replace(plans, plans=(red,)).write(tmp_path, project=True)
+    values = project.load(tmp_path / project.NAME).values
+    assert (values["colours"], "colour" in values) == (2, False)
+    assert [one.name for one in values["layers"]] == ["1"]
 
 
 def test_programs_that_would_not_be_in_register_are_refused(plans: ColourPlans) -> None:
@@ -110,9 +121,11 @@ def test_programs_that_would_not_be_in_register_are_refused(plans: ColourPlans) 
         laserpath.plan_colours([red, blue], [process, replace(process, resin=Resin(tone="positive"))])
     with pytest.raises(InputError, match="may differ in their resins alone"):
         laserpath.plan_colours([red, blue], [process, Process(spot=Spot(fwhm=0.2))])
+    with pytest.raises(InputError, match="one origin and one offset"):
+        laserpath.plan_colours([red, blue], process, [SETTINGS, replace(SETTINGS, offset=(0.0, 0.0))])
     with pytest.raises(InputError, match="2 processes for 1 colours"):
         laserpath.plan_colours([red], [process, process])
-    with pytest.raises(InputError, match="is not one colour of a drawing"):
+    with pytest.raises(InputError, match="is not one colour or layer of a drawing"):
         laserpath.plan_colours([replace(red, part=None)])
-    with pytest.raises(InputError, match="no colours to plan"):
+    with pytest.raises(InputError, match="no colours or layers to plan"):
         laserpath.plan_colours([])

@@ -33,7 +33,7 @@ from shapely.geometry.base import BaseGeometry
 
 from laserpath.base import limits
 from laserpath.base.arrays import Floats
-from laserpath.base.errors import InputError, figure, one_line, short
+from laserpath.base.errors import InputError, did_you_mean, figure, one_line, short
 from laserpath.base.overlay import EMPTY, clipped, minus, union, valid, within
 from laserpath.design import gerber
 from laserpath.design.arrange import Arrangement, Repeat, arrange
@@ -44,7 +44,10 @@ from laserpath.design.enclosed import enclosed
 from laserpath.design.reading import SHOWS_ABSENCE, Reading
 from laserpath.types import Design, Fiducial, Pads, Part
 
-__all__ = ["DRILLS", "PLANNED", "CircuitBoard", "BoardExposure", "BoardLayer", "Hole", "load_board"]
+__all__ = [
+    "DRILLS", "PLANNED", "CircuitBoard", "BoardExposure", "BoardLayer", "Hole", "check_exposable",
+    "load_board",
+]  # fmt: skip
 
 Page = tuple[float, float, float, float]
 """(x0, y0, x1, y1), mm."""
@@ -283,7 +286,7 @@ def _laid_out(
         align=tuple(marks),
         align_fit=how.align_fit,
     )
-    part = Part(board.name, 1, side, "#000000", shapely.box(*page))
+    part = Part(board.name, 1, side, "#000000", shapely.box(*page), "layer")
     moved = Design(
         _polygons(affinity.affine_transform(area, matrix)),
         board.name,
@@ -355,6 +358,13 @@ def load_board(
         return _Loading(found, tolerance).board(layers)
 
 
+def check_exposable(kind: str) -> None:
+    """Raise InputError if a layer is not of a kind that can be exposed."""
+    if kind not in PLANNED:
+        near = did_you_mean(kind, PLANNED)
+        raise InputError(f"layer {kind!r} cannot be exposed; known: {', '.join(PLANNED)}{near}")
+
+
 @dataclass(slots=True)
 class _Loading:
     """One board while it is read."""
@@ -396,8 +406,7 @@ class _Loading:
                 + (f"; --layer top-copper=FILE says which of {unknown} it is" if unknown else "")
             )
         for kind in kinds:
-            if kind not in PLANNED:
-                raise InputError(f"layer {kind!r} cannot be exposed; known: {', '.join(PLANNED)}")
+            check_exposable(kind)
             file = self.found.one(kind)
             if file is None and wanted:
                 raise InputError(

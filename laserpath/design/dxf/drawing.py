@@ -297,7 +297,7 @@ class Layers:
     def __init__(self, drawing: Any, chosen: Iterable[str]) -> None:
         self.names = ["0"]
         self._number = {"0": 0}
-        self._chosen = {name.lower(): name for name in chosen}
+        self.choose(chosen)
         self._hidden: dict[int, str] = {}
         for layer in drawing.layers:
             number = self.number(layer.dxf.name)
@@ -307,6 +307,10 @@ class Layers:
                 self._hidden[number] = "off"
             elif layer.dxf.get("plot", 1) == 0:
                 self._hidden[number] = "not printed"
+
+    def choose(self, chosen: Iterable[str]) -> None:
+        """Let the layers of these names count; none: all visible ones."""
+        self._chosen = {name.lower(): name for name in chosen}
 
     def number(self, name: str) -> int:
         """The number of a layer, which need not be in the file's table of layers."""

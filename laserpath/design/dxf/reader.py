@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -142,19 +142,65 @@ FARTHEST = 1e10  # mm from the origin: up to here the coordinates are good to 2 
 def read(data: bytes, name: str, reading: Reading) -> Design:
     """The design in a DXF. name: of the design."""
     with np.errstate(all="ignore"):  # overflows are refused later, by name
-        return _design(DrawingFile(data, reading), name, reading)
+        drawing = DrawingFile(data, reading)
+        return _design(drawing, _curves(drawing, reading), name, reading)
 
 
-def _design(drawing: DrawingFile, name: str, reading: Reading) -> Design:
+def read_layers(data: bytes, name: str, reading: Reading) -> tuple[Design | InputError, ...]:
+    """A design for each layer of `reading.split`, or why it has none. name: of the drawing."""
+    with np.errstate(all="ignore"):
+        whole = replace(reading, layers=reading.split)
+        drawing = DrawingFile(data, whole)
+        curves = _curves(drawing, whole)
+        counts = _counted(drawing.layers)
+        zero = _far(_in_mm(curves, counts[curves.layer], drawing.unit))
+        return tuple(
+            _alone(drawing, curves, name, replace(reading, layers=(layer,)), zero) for layer in reading.split
+        )
+
+
+def layer_names(data: bytes, reading: Reading) -> tuple[tuple[str, bool], ...]:
+    """The name of each layer on which something is drawn, and whether it is shown."""
+    with np.errstate(all="ignore"):
+        drawing = DrawingFile(data, reading)
+        drawn = np.unique(_curves(drawing, reading).layer).tolist()
+        return tuple((drawing.layers.names[k], not drawing.layers.why_not(k)) for k in drawn)
+
+
+def _curves(drawing: DrawingFile, reading: Reading) -> Curves:
+    """All curves of a drawing, in its unit."""
     curves = EntityReader(drawing, reading.tolerance).curves()
     drawing.layers.check()
     if drawing.unit >= METRE and (size := _size(curves) * drawing.unit) > LARGEST:
         drawing.take_mm(size)
         curves = EntityReader(drawing, reading.tolerance).curves()
-    counts = np.array([drawing.layers.counts(k) for k in range(len(drawing.layers.names))])
+    return curves
+
+
+def _alone(
+    drawing: DrawingFile, curves: Curves, name: str, reading: Reading, zero: Floats | None
+) -> Design | InputError:
+    """The design of one layer of a drawing, or why it has none."""
+    try:
+        return _design(drawing, curves, name, reading, zero)
+    except InputError as error:
+        return error
+
+
+def _counted(layers: Layers) -> Bools:
+    """(layers,) which of them count."""
+    return np.array([layers.counts(k) for k in range(len(layers.names))])
+
+
+def _design(
+    drawing: DrawingFile, curves: Curves, name: str, reading: Reading, zero: Floats | None = None
+) -> Design:
+    """The design of the layers of a reading. zero: mm, where a drawing far from its origin is moved from."""
+    drawing.layers.choose(reading.layers)
+    counts = _counted(drawing.layers)
     warnings = [*drawing.warnings, *left_out(curves.other, drawing.layers)]
     warnings += hidden(curves, counts, drawing.layers)
-    builder = _AreaBuilder(curves, counts[curves.layer], drawing.unit, reading.tolerance)
+    builder = _AreaBuilder(curves, counts[curves.layer], drawing.unit, reading.tolerance, zero)
     area, notes = builder.area(drawing.layers, reading)
     warnings += [*builder.notes, *notes]
     if area.is_empty:
@@ -165,16 +211,24 @@ def _design(drawing: DrawingFile, name: str, reading: Reading) -> Design:
 
 
 class _AreaBuilder:
-    """The curves that count, in mm. keep: (m,) which count."""
+    """The curves that count, in mm. keep: (m,) which count.
 
-    def __init__(self, curves: Curves, keep: Bools, unit: float, tolerance: float) -> None:
-        begin = np.cumsum(curves.size) - curves.size
+    zero: mm, where a drawing far from its origin is moved from; None: found in what counts.
+    """
+
+    def __init__(
+        self, curves: Curves, keep: Bools, unit: float, tolerance: float, zero: Floats | None = None
+    ) -> None:
         self._role, self._group, self._layer = curves.role[keep], curves.group[keep], curves.layer[keep]
         size = curves.size[keep]
-        which = np.repeat(begin[keep] + size - np.cumsum(size), size) + np.arange(size.sum())
-        cubics = curves.cubics[which] * unit
+        cubics = _in_mm(curves, keep, unit)
         limits.spend()
-        cubics, self.notes = _near(cubics)
+        zero = _far(cubics) if zero is None else zero
+        self.notes: list[str] = []
+        if zero is not None:
+            cubics = cubics - zero
+            x, y = (zero / 1000).tolist()
+            self.notes = [f"what is drawn lies {x:.6g}, {y:.6g} m from the origin, and is moved there"]
         if not (np.isfinite(cubics).all() and np.abs(cubics).max(initial=0) <= LARGEST):
             raise InputError(
                 f"what is drawn reaches farther than {LARGEST / 1000:g} m; check the unit, and look for "
@@ -259,13 +313,20 @@ def _size(curves: Curves) -> float:
     return size if np.isfinite(size) else np.inf
 
 
-def _near(cubics: Floats) -> tuple[Floats, list[str]]:
-    """The curves, moved to the origin if they are far from it, as map coordinates are; and a note of it."""
+def _in_mm(curves: Curves, keep: Bools, unit: float) -> Floats:
+    """(n, 4, 2) mm, the cubics of the curves that count. keep: (m,) which do."""
+    begin, size = (np.cumsum(curves.size) - curves.size)[keep], curves.size[keep]
+    which = np.repeat(begin + size - np.cumsum(size), size) + np.arange(size.sum())
+    cubics: Floats = curves.cubics[which] * unit
+    return cubics
+
+
+def _far(cubics: Floats) -> Floats | None:
+    """(2,) mm, the corner of curves far from the origin, as map coordinates are; None: they are near it."""
     if not len(cubics) or not LARGEST < np.abs(cubics).max() < FARTHEST:
-        return cubics, []
-    low = np.floor(cubics.min(axis=(0, 1)))
-    x, y = (low / 1000).tolist()
-    return cubics - low, [f"what is drawn lies {x:.6g}, {y:.6g} m from the origin, and is moved there"]
+        return None
+    low: Floats = np.floor(cubics.min(axis=(0, 1)))
+    return low
 
 
 def stroked(cubics: Sequence[Floats], width: float, tolerance: float) -> fill.Polygons:

@@ -24,16 +24,50 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
     """The design in a GDSII or OASIS file. name: of the design."""
     _sniff(data)
     with np.errstate(all="ignore"):  # overflows are refused later, by name
-        return _design(data, name, reading)
+        tree, choice = _checked(data, reading)
+        return _design(tree, choice, name, reading.layers)
 
 
-def _design(data: bytes, name: str, reading: Reading) -> Design:
+def read_layers(data: bytes, name: str, reading: Reading) -> tuple[Design | InputError, ...]:
+    """A design for each layer of `reading.split`, or why it has none. name: of the drawing."""
+    _sniff(data)
+    with np.errstate(all="ignore"):
+        tree, choice = _checked(data, reading)
+        _chosen(tree, reading.split)  # which refuses those that are not there
+        return tuple(_alone(tree, choice, name, layer) for layer in reading.split)
+
+
+def layer_names(data: bytes, reading: Reading) -> tuple[tuple[str, bool], ...]:
+    """Each layer as 1/0, and whether it is the one that is read if none is named."""
+    _sniff(data)
+    with np.errstate(all="ignore"):
+        tree, _ = _checked(data, reading)
+        usual = _layers(tree, _chosen(tree, ())[0]).tolist()
+        known = _layers(tree, tree.rings()).tolist()
+        return tuple((f"{layer}/{datatype}", [layer, datatype] in usual) for layer, datatype in known)
+
+
+def _checked(data: bytes, reading: Reading) -> tuple[Hierarchy, str]:
+    """`_tree`, with round shapes as fine as asked for, and of a size that can be read."""
     tree, choice = _tree(data, reading.tolerance, reading.cell)
     stretch = tree.stretch()
     if stretch > 1:  # round ends and circles are polygons before they are magnified
         tree, choice = _tree(data, reading.tolerance / stretch, reading.cell)
     tree.check_size()
-    chosen, layered = _chosen(tree, reading.layers)
+    return tree, choice
+
+
+def _alone(tree: Hierarchy, choice: str, name: str, layer: str) -> Design | InputError:
+    """The design of one layer, or why it has none."""
+    try:
+        return _design(tree, choice, name, (layer,))
+    except InputError as error:
+        return error
+
+
+def _design(tree: Hierarchy, choice: str, name: str, wanted: tuple[str, ...]) -> Design:
+    """The design of some layers of a cell. choice: a warning about the cell."""
+    chosen, layered = _chosen(tree, wanted)
     layers = _listed(_layers(tree, chosen))
     area = fill.covered(_pieces(tree.polygons(chosen), tree.name))
     if area.is_empty:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
@@ -22,7 +23,7 @@ from laserpath.design.svg.document import Document, tag
 from laserpath.design.svg.leaf import State
 from laserpath.design.svg.paint import LIGHT, WHITE, Ink, Kind, Painter, PaintLayer, compose
 from laserpath.design.svg.style import INHERITED, Styles
-from laserpath.design.svg.tree import Traversal, choose
+from laserpath.design.svg.tree import Traversal, choose, shown_layers
 from laserpath.design.svg.values import PX_PER_MM, NotFinite, matrix
 from laserpath.types import Design
 
@@ -43,6 +44,16 @@ def read_colours(data: str | bytes, name: str, reading: Reading) -> tuple[Design
     return _read(data, reading, lambda document, page: _colours(document, page, name, reading))
 
 
+def read_layers(data: str | bytes, name: str, reading: Reading) -> tuple[Design | InputError, ...]:
+    """A design for each layer of `reading.split`, or why it has none. name: of the drawing."""
+    return _read(data, reading, lambda document, page: tuple(_apart(document, page, name, reading)))
+
+
+def layer_names(data: str | bytes, reading: Reading) -> tuple[tuple[str, bool], ...]:
+    """The name of each layer, and whether it is shown: Inkscape's, else the outermost groups with an id."""
+    return _read(data, reading, lambda document, page: tuple(shown_layers(document, Styles(document))))
+
+
 def _read(data: str | bytes, reading: Reading, make: Callable[[Document, values.Page], Made]) -> Made:
     document = Document(data)
     page = _page(document, reading)
@@ -61,6 +72,22 @@ def _design(document: Document, page: values.Page, name: str, reading: Reading) 
     if area.is_empty:
         raise InputError(_why_empty(document, drawn))
     return Design(shapely.normalize(area), name, sheet, document.warnings(), _source(reading))
+
+
+def _apart(
+    document: Document, page: values.Page, name: str, reading: Reading
+) -> Iterator[Design | InputError]:
+    """What shows of each layer. Without a page, the whole drawing is it."""
+    whole = compose(_layers(document, page, replace(reading, layers=reading.split), lambda ink: ink.dark))
+    fit, sheet = _fitted(document, whole, page, reading)
+    for layer in reading.split:
+        alone = replace(reading, layers=(layer,))
+        drawn = _layers(document, page, alone, lambda ink: ink.dark)
+        area = fit(compose(drawn))
+        if area.is_empty:
+            yield InputError(_why_empty(document, drawn))
+        else:
+            yield Design(shapely.normalize(area), name, sheet, document.warnings(), _source(alone))
 
 
 def _colours(document: Document, page: values.Page, name: str, reading: Reading) -> tuple[Design, ...]:
@@ -87,7 +114,8 @@ def _hue(ink: Ink) -> colours.RGB | None:
 
 
 def _source(reading: Reading) -> tuple[str, ...]:
-    return ("layers " + ", ".join(map(repr, reading.layers)),) if reading.layers else ()
+    names = ", ".join(map(repr, reading.layers))
+    return (f"layer{'s' * (len(reading.layers) > 1)} {names}",) if reading.layers else ()
 
 
 def _fitted(

@@ -217,6 +217,16 @@ def choose(document: Document, names: tuple[str, ...]) -> Chosen:
     return Chosen(frozenset(beside), frozenset(layers | around))
 
 
+def shown_layers(document: Document, styles: Styles) -> Iterator[tuple[str, bool]]:
+    """The name of each outermost layer, and whether it is shown; without layers, of the outermost groups."""
+    outer = [child for child in document.root if tag(child) in ("g", "svg", "a")]
+    labelled = [child for child in outer if _names(child)[True]]
+    for group in labelled or outer:
+        names, hidden = _names(group), styles.own(group).get("display") == "none"
+        if name := next(iter(names[bool(labelled)]), ""):
+            yield name, not hidden
+
+
 def _groups(element: Element) -> Iterator[Element]:
     """The groups that are drawn, the lowest first."""
     for child in element:
