@@ -341,30 +341,32 @@ def _stacked(heights: Sequence[float], plans: Sequence[Plan], process: Process, 
     """The moves of layers at their heights, one after the other."""
     # What each plan measured: its path as written, after the rest with which its own program begins.
     written = {id(one): rested(convert.to_moves(one.toolpath, process.machine)) for one in plans}
-    rapid = min(process.machine.rapid_speed)
     parts: list[gcode.Moves] = []
     comments: list[tuple[int, str]] = []
     end: tuple[Floats, float] | None = None
     for number, (z, one) in enumerate(zip(heights, plans, strict=True), 1):
         moves = written[id(one)]
         comments.append((sum(map(len, parts)), f"layer {number} of {len(plans)}, z {z:g} mm"))
-        parts += [way_to(end, moves.xy[0], z, rapid, settle)]
+        parts += [way_to(end, moves.xy[0], z, process.machine, settle)]
         parts += [replace(moves, z=np.full(len(moves.xy), z), comments=())]
         end = (moves.xy[-1], z)
     return replace(gcode.concat(parts), comments=tuple(comments))
 
 
 def way_to(
-    end: tuple[Floats, float] | None, start: Floats, z: float, rapid: float, settle: float = 0.0
+    end: tuple[Floats, float] | None, start: Floats, z: float, machine: Machine, settle: float = 0.0
 ) -> gcode.Moves:
     """The moves from the end of a layer to the start of the next; before the first one, a wait only.
 
-    end: (2,) mm and z of the one before.  start: (2,) mm.  rapid: mm/s.  settle: s, at the new height.
+    end: (2,) mm and z of the one before.  start: (2,) mm.  settle: s, at the new height.
 
     The head stops before it climbs: else it would leave a layer's last line at the speed of that bend.
     """
     position, below = end or (start, z)
-    rows = [(position, below, gcode.Kind.DWELL, rapid, 0.0)] if end else []
+    rapid = min(machine.rapid_speed)
+    # Marlin's power of a line holds until the next line begins, and at a stop would light the head at rest.
+    stops = not convert.controller(machine).ramp_levels
+    rows = [(position, below, gcode.Kind.DWELL, rapid, 0.0)] if end and stops else []
     rows += [(position, z, gcode.Kind.RAPID, min(Z_SPEED, rapid), 0.0)] if below != z else []
     rows += [(position, z, gcode.Kind.DWELL, rapid, settle)] if settle else []
     rows += [(start, z, gcode.Kind.RAPID, rapid, 0.0)] if (position != start).any() else []
