@@ -251,8 +251,12 @@ def test_the_commands_of_a_page_run(page: Path, folder: Path, capsys: pytest.Cap
             continue
         if arguments[:2] == ["profiles", "new"] and "-o" in arguments:
             Path(arguments[arguments.index("-o") + 1], f"{arguments[3]}.toml").unlink(missing_ok=True)
+        short = Path("laserpath.toml").read_text()
+        if arguments[0] == "new-project":  # which replaces none
+            Path("laserpath.toml").unlink()
         with pytest.raises(SystemExit) as caught:
             main(arguments)
+        Path("laserpath.toml").write_text(short)
         printed = capsys.readouterr()
         done = {0, None} | ({1} if arguments[0] == "check" else {3} if "--max-epe" in arguments else set())
         assert caught.value.code in done, f"{command}: {printed.err}"

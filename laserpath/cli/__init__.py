@@ -28,6 +28,10 @@ from laserpath.cli.show import Talk
 COMMANDS = {
     "plan": ("laserpath.cli.plan:plan", "Plan a toolpath that exposes a design"),
     "board": ("laserpath.cli.board:board", "Plan the layers of a circuit board with one zero"),
+    "new-project": (
+        "laserpath.cli.new_project:new_project",
+        "Write a laserpath.toml with all layers of a design",
+    ),
     "estimate": ("laserpath.cli.estimate:estimate", "Say what planning and writing a design would take"),
     "check": ("laserpath.cli.check:check", "Find errors in a G-code file before it runs"),
     "simulate": ("laserpath.cli.simulate:simulate", "Compute what a G-code file from any tool would cure"),
@@ -60,6 +64,7 @@ _HELP = """Plan toolpaths for machines that cure resin or photoresist with a foc
 \b
 laserpath plan design.svg            # design.gcode, design.toolpath.svg, design.report.html
 laserpath board board.zip            # front and back of a circuit board, with one zero
+laserpath new-project panel.dxf      # a project file with all layers, each with its own dose
 laserpath estimate design.svg        # how long planning and writing would take
 laserpath check design.gcode         # find errors before it runs
 laserpath simulate other.gcode --design design.svg   # what another tool's file would cure

@@ -38,6 +38,7 @@ Examples:
   laserpath board gerbers/ --layers top-copper,top-mask -o out
   laserpath board board.zip --tone positive --isolation 0.4mm
   laserpath board board.zip --layer outline=keepout.art --panel 2x3 --gap 2mm
+  laserpath board                    # the board that laserpath.toml in this folder names
 
 \b
 Layers that can be exposed: top-copper, bottom-copper, top-mask, bottom-mask, top-paste, bottom-paste,
@@ -143,7 +144,7 @@ _NOT_OF_A_BOARD = [
 
 
 @click.command(cls=GroupedCommand, epilog=_EPILOG)
-@click.argument("files", metavar="FILES…", type=click.Path(), nargs=-1, required=True)
+@click.argument("files", metavar="[FILES…]", type=click.Path(), nargs=-1)
 @options(OUTPUT, _FILES, _BOARD, PROCESS, PLAN, LIMITS)
 @click.pass_context
 def board(context: click.Context, /, files: tuple[str, ...], **given: Any) -> None:
@@ -159,7 +160,8 @@ def board(context: click.Context, /, files: tuple[str, ...], **given: Any) -> No
 
         folder = Path(given["output"])
         check_folder(folder)
-        _, values = planning.inputs(files[0], {**given, "layer": ()})
+        first, values = planning.inputs(files[0] if files else None, {**given, "layer": ()})
+        files = files or (first,)
         if idle := [name for name in _NOT_OF_A_BOARD if values.get(name)]:
             raise InputError(f"{idle[0]} says nothing about a board; take it out of the project file")
         process = request.process_of(values)

@@ -46,9 +46,19 @@ class Project:
 
 
 def beside(design: str | Path | None) -> Project | None:
-    """The project beside a design (None: in the current folder), if there is one."""
-    path = (Path() if design is None else Path(design).parent) / NAME
-    return load(path) if os.path.exists(path) and not os.path.isdir(path) else None
+    """The project beside a design (None: in the current folder), if there is one.
+
+    That of a folder, such as of a board, is in it; or beside it, if there is none in it.
+    """
+    folders = [Path()] if design is None else [folder_of(design), Path(design).parent]
+    places = (folder / NAME for folder in folders)
+    return next((load(path) for path in places if os.path.exists(path) and not os.path.isdir(path)), None)
+
+
+def folder_of(design: str | Path) -> Path:
+    """The folder in which a new project of a design belongs: its own, or that of a file."""
+    path = Path(design)
+    return path if path.is_dir() else path.parent
 
 
 def load(path: str | Path) -> Project:
@@ -123,12 +133,13 @@ def _resin(path: Path, own: Mapping[str, Any]) -> dict[str, Any]:
 def _beside(path: Path, profile: Any) -> Any:
     """A profile whose file, or the files that its table names, are relative to the project's folder."""
     if isinstance(profile, Mapping):
-        files = {key: profile[key] for key in ("measured", "dialect") if _is_file(profile.get(key))}
+        files = {key: profile[key] for key in ("measured", "dialect") if is_file(profile.get(key))}
         return {**profile, **{key: str(path.parent / file) for key, file in files.items()}}
-    return str(path.parent / profile) if _is_file(profile) else profile
+    return str(path.parent / profile) if is_file(profile) else profile
 
 
-def _is_file(value: Any) -> bool:
+def is_file(value: Any) -> bool:
+    """Whether a profile is given as a file, and not by its name."""
     return isinstance(value, str) and (
         value.endswith((".toml", ".csv", ".png")) or "/" in value or "\\" in value
     )

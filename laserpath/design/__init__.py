@@ -24,9 +24,9 @@ from laserpath.base.errors import InputError, short
 from laserpath.base.quantities import quoted_path
 from laserpath.design import formats
 from laserpath.design.arrange import Arrangement, arrange, enlargement
-from laserpath.design.colours import chosen
+from laserpath.design.colours import TooFewColours, chosen
 from laserpath.design.formats import head, unpacked
-from laserpath.design.layers import apart
+from laserpath.design.layers import FoundPart, apart
 from laserpath.design.reading import FLATTEN_FWHM, Reading
 from laserpath.types import Design, Part
 
@@ -38,8 +38,8 @@ __all__ = [
     "as_design",
     "check_heeded",
     "content",
+    "found_parts",
     "is_image",
-    "layer_names",
     "load",
     "load_colours",
     "load_layers",
@@ -147,15 +147,53 @@ def load_layers(
     return _loaded(path, reading, arrangement)
 
 
-def layer_names(path: str | os.PathLike[str], reading: Reading) -> tuple[tuple[str, bool], ...]:
-    """The name of each layer of a drawing, and whether it is shown; none if its format has none."""
+def found_parts(path: str | os.PathLike[str], reading: Reading) -> tuple[FoundPart, ...]:
+    """The layers of a drawing, or its colours: those that are asked for, or all if it has no two layers.
+
+    () if it has neither. Colours of a picture are found only if they are asked for.
+    """
     path = Path(path)
+    raw = content(path)
     try:
-        with limits.work(str(path)):
-            data, format_ = opened(content(path), path.suffix)
-            return _module(format_).layer_names(data, reading) if _heeds(format_, "split") else ()
+        with limits.work(str(path)), np.errstate(all="ignore"):
+            data, format_, _ = _opened(raw, path.suffix, reading)
+            if format_ not in formats.FORMATS:
+                return ()
+            check_heeded(format_, reading)
+            found = _found_layers(data, format_, reading) if reading.colours is None else ()
+            if len(found) < 2 and (reading.colours or (_heeds(format_, "colours") and not is_image(format_))):
+                found = _found_colours(data, format_, reading) or found
+            return found
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
+
+
+def _found_layers(data: bytes, format_: str, reading: Reading) -> tuple[FoundPart, ...]:
+    """The layers of a drawing; one of a name that several have is shown if any of them is."""
+    if not _heeds(format_, "split"):
+        return ()
+    shown: dict[str, bool] = {}
+    for name, seen in _module(format_).layer_names(data, reading):
+        shown[name] = shown.get(name, False) or seen
+    if not shown:
+        return ()
+    read = _module(format_).read_layers(data, "drawing", replace(reading, split=tuple(shown)))
+    return tuple(
+        FoundPart(name, seen, None, str(one)) if isinstance(one, InputError) else FoundPart(name, seen, one)
+        for (name, seen), one in zip(shown.items(), read, strict=True)
+    )
+
+
+def _found_colours(data: bytes, format_: str, reading: Reading) -> tuple[FoundPart, ...]:
+    """The colours of a drawing, of which there are as many as are asked for, else all; () if it has one."""
+    read, count = _module(format_).read_colours, reading.colours or entry_points.MOST_COLOURS
+    try:
+        parts = read(data, "drawing", replace(reading, colours=count))
+    except TooFewColours as error:
+        if reading.colours is not None:
+            raise
+        parts = read(data, "drawing", replace(reading, colours=error.there)) if error.there > 1 else ()
+    return tuple(FoundPart(_part(one).name, True, one, kind="colour") for one in parts)
 
 
 def _part(design: Design) -> Part:

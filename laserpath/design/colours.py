@@ -154,7 +154,7 @@ def designs(
     """
     count, warnings = reading.colours or 1, said[0]
     if len(patches) < count:
-        raise InputError(too_few([patch.group[0] for patch in patches], count))
+        raise TooFewColours([patch.group[0] for patch in patches], count)
     by_first = {patch.group[0]: patch for patch in patches}
     found = []
     for group in merged({first: patch.area.area for first, patch in by_first.items()}, count):
@@ -174,12 +174,15 @@ def designs(
     )  # fmt: skip
 
 
-def too_few(inks: Sequence[RGB], count: int) -> str:
-    """The refusal of a drawing with fewer colours than are asked for."""
-    there = f"{len(inks)} colour{'s' * (len(inks) != 1)} besides the paper"
-    listed = f": {', '.join(map(in_words, inks))}" if inks else ""
-    instead = f"--colours {len(inks)} takes them" if len(inks) > 1 else "leave --colours out"
-    return f"colours is {count}, but only {there} can be told apart{listed}; {instead}"
+class TooFewColours(InputError):
+    """The refusal of a drawing with fewer colours than are asked for. there: how many there are."""
+
+    def __init__(self, inks: Sequence[RGB], count: int) -> None:
+        self.there = len(inks)
+        there = f"{len(inks)} colour{'s' * (len(inks) != 1)} besides the paper"
+        listed = f": {', '.join(map(in_words, inks))}" if inks else ""
+        instead = f"--colours {len(inks)} takes them" if len(inks) > 1 else "leave --colours out"
+        super().__init__(f"colours is {count}, but only {there} can be told apart{listed}; {instead}")
 
 
 def _merging(found: Sequence[Patch]) -> str:
@@ -263,7 +266,7 @@ def regions(rgb: Bytes, count: int) -> ColourRegions:
     paper = _background(numbered, len(groups))
     printed = _told_apart(groups, paper)
     if len(printed) < count:
-        raise InputError(too_few([groups[k][0] for k in printed], count))
+        raise TooFewColours([groups[k][0] for k in printed], count)
     edge = np.flatnonzero(numbered.ravel() < 0)
     palette = np.array([group[0] for group in groups])
     shares = _shares(rgb.reshape(-1, 3)[edge] / 255, palette, _around(numbered, edge, len(groups)))

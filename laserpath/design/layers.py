@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import shapely
 
@@ -18,6 +18,20 @@ _INKS = (
 """Colours in which the layers are shown, again from the first after the last."""
 _LONGEST = 60
 """Letters of a layer's name in the names of its files; a file system takes 255 bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPart:
+    """A layer or colour of a drawing. shown: whether it is read if no layer is named.
+
+    design: it alone, as drawn.  why: there is no design; '' if there is one.  kind: `layer` or `colour`.
+    """
+
+    name: str
+    shown: bool
+    design: Design | None = None
+    why: str = ""
+    kind: str = "layer"
 
 
 def apart(read: Sequence[Design | InputError], name: str, reading: Reading) -> tuple[Design, ...]:

@@ -1,11 +1,13 @@
-"""Layers of a drawing, each with its own dose, passes, quality and resin: `--layers`, `[[layers]]`."""
+"""Layers, each with its own dose, passes, quality, resin: `--layers`, `[[layers]]`, `new-project`."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import NamedTuple
 
+import boards
 import numpy as np
 import pytest
 from commands import run
@@ -14,6 +16,8 @@ import laserpath
 import laserpath.report
 from laserpath.base.arrays import Floats
 from laserpath.config import profiles
+from laserpath.config.layers import Dose
+from laserpath.config.project import load as read_project
 
 SPACE = "http://www.inkscape.org/namespaces/inkscape"
 PLACES = {"plain": 0.5, "strong": 2.0, "other": 3.5}
@@ -188,3 +192,104 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(
     errors = [line for line in capsys.readouterr().err.splitlines() if not line.startswith("See ")]
     assert sentence in errors[-1]
     assert not Path("out").exists()
+
+
+# A new project
+
+
+def test_a_new_project_lists_the_layers_and_plans_them(capsys: pytest.CaptureFixture[str]) -> None:
+    """As it is, it plans every layer that is shown alike."""
+    text = Path("three.svg").read_text().replace('"other">', '"other" style="display:none">')
+    Path("three.svg").write_text(text)
+    assert run("new-project", "three.svg", "--spot-fwhm", "90um", "--resin", "my.toml") == 0
+    assert "layer plain: 0.8 x 0.8 mm, 1 shape" in capsys.readouterr().err
+    loaded = read_project("laserpath.toml")
+    assert loaded.design == Path("three.svg")
+    assert loaded.values["spot_fwhm"] == pytest.approx(0.09)
+    assert [(one.name, one.on) for one in loaded.values["layers"]] == [
+        ("plain", True), ("strong", True), ("other", False),
+    ]  # fmt: skip
+    assert run("estimate", "--json") == 0
+    names = [one["name"] for one in json.loads(capsys.readouterr().out)["designs"]]
+    assert names == ["three-plain", "three-strong"]
+
+
+def test_what_a_new_project_has_as_comments_can_be_used(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("new-project", "three.svg") == 0
+    file = Path("laserpath.toml")
+    file.write_text(re.sub(r"^# (\w+ = )", r"\1", file.read_text(), flags=re.MULTILINE))
+    values = read_project(file).values
+    assert [one.dose for one in values["layers"]] == [Dose(factor=1.0)] * 3
+    assert values["quality"] == "standard"
+    assert run("estimate", "--json") == 0
+
+
+def test_a_new_project_stands_beside_its_design_and_replaces_none(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("sub").mkdir()
+    Path("three.svg").rename("sub/three.svg")
+    assert run("new-project", "sub/three.svg", "--resin", "my.toml") == 0
+    assert 'resin = "../my.toml"' in Path("sub/laserpath.toml").read_text()
+    Path("sub/laserpath.toml").write_text("mine")
+    assert run("new-project", "sub/three.svg") == 2
+    assert "laserpath.toml' is there already, and would be lost; --force" in capsys.readouterr().err
+    assert Path("sub/laserpath.toml").read_text() == "mine"
+    assert run("new-project", "sub/three.svg", "--force") == 0
+    assert read_project("sub/laserpath.toml").design == Path("sub/three.svg")
+
+
+def test_a_new_project_lists_colours_if_there_are_no_layers(capsys: pytest.CaptureFixture[str]) -> None:
+    """Those of one name by their numbers; of several layers, if they are asked for."""
+    squares = "".join(
+        f'<rect x="{x}" y="0" width="{1 + x / 10}" height="1" fill="{colour}"/>'
+        for x, colour in ((0, "#ff0000"), (2, "#c00000"), (4, "#0000ff"))
+    )
+    page = '<svg xmlns="http://www.w3.org/2000/svg" width="8mm" height="2mm" viewBox="0 0 8 2">'
+    Path("flat.svg").write_text(f"{page}{squares}</svg>")
+    assert run("new-project", "flat.svg") == 0
+    values = read_project("laserpath.toml").values
+    assert (values["colours"], [one.name for one in values["layers"]]) == (3, ["blue", "2", "3"])
+    assert "# red #c00000, 1.2 x 1 mm" in Path("laserpath.toml").read_text()
+    Path("deep.svg").write_text(f'{page}<g id="a">{squares}</g><g id="b">{squares}</g></svg>')
+    assert run("new-project", "deep.svg", "--force") == 0
+    assert [one.name for one in read_project("laserpath.toml").values["layers"]] == ["a", "b"]
+    assert run("new-project", "deep.svg", "--force", "--colours", "2") == 0
+    assert read_project("laserpath.toml").values["colours"] == 2
+    assert run("estimate", "--json") == 0
+
+
+def test_a_new_project_of_a_board_is_in_its_folder(capsys: pytest.CaptureFixture[str]) -> None:
+    boards.write(Path("b"))
+    Path("b/odd.gbr").write_bytes(boards.gerber(boards.pads()))
+    assert run("new-project", "b") == 0
+    assert "nothing says which layer these are: odd.gbr" in capsys.readouterr().err
+    loaded = read_project("b/laserpath.toml")
+    assert [(one.name, one.on) for one in loaded.values["layers"]] == [
+        ("top-copper", True), ("bottom-copper", True), ("top-mask", False), ("top-paste", False),
+    ]  # fmt: skip
+    assert loaded.design == Path("b")
+    boards.archive(Path("s.zip"), boards.small())
+    assert run("new-project", "s.zip") == 0
+    capsys.readouterr()
+    assert run("board", "--iterations", "2", "--initial", "contour", "--report", "brief", "--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert [one["layer"] for one in said["layers"]] == ["top-copper", "bottom-copper"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ("none.svg", "none.svg does not exist"),
+        ("three.svg --colours 2", "only 1 colour besides the paper can be told apart"),
+        ("three.svg --cell top", "--cell says nothing about SVG files"),
+        ("three.svg --resin none", "resin profile 'none' is unknown"),
+        ("empty", "empty: no Gerber and no drill file is among them"),
+        ("three.svg my.toml", "my.toml is neither a Gerber nor a drill file|three.svg is neither a Gerber"),
+    ],
+)
+def test_no_project_is_written_of_what_cannot_be_read(
+    arguments: str, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("empty").mkdir()
+    assert run("new-project", *arguments.split()) == 2
+    assert re.search(sentence, capsys.readouterr().err)
+    assert not list(Path().rglob("laserpath.toml"))

@@ -14,7 +14,7 @@ from same_shape_cad import dxf, written
 from shapes import differing_area
 
 from laserpath.base.errors import InputError
-from laserpath.design import Arrangement, Reading, layer_names, load, load_layers
+from laserpath.design import Arrangement, Reading, found_parts, load, load_layers
 
 BOXES = {"1": (2.0, 1.0, 4.0, 2.0), "2": (5.0, 3.0, 6.0, 4.5), "3": (0.5, 0.5, 1.0, 1.0)}
 """Layer → its only shape, mm."""
@@ -83,6 +83,11 @@ def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return path
 
 
+def names(path: Path) -> dict[str, bool]:
+    """The layers that are found in a file, and whether each is shown."""
+    return {one.name: one.shown for one in found_parts(path, Reading(0.001))}
+
+
 def test_a_design_for_each_layer_in_the_order_asked_for(file: Path) -> None:
     parts = load_layers(file, ["3", "1"], tolerance=0.001)
     assert [one.name for one in parts] == ["a-3", "a-1"]
@@ -112,7 +117,7 @@ def test_a_layer_that_is_not_there_is_refused(file: Path) -> None:
 
 def test_the_layers_are_listed(file: Path) -> None:
     """Of a layout only the layer that is read without --layer counts as shown."""
-    found = dict(layer_names(file, Reading(0.001)))
+    found = names(file)
     assert list(found) == [f"{name}/0" if file.suffix in (".gds", ".oas") else name for name in BOXES]
     assert list(found.values()) == ([True, False, False] if file.suffix in (".gds", ".oas") else [True] * 3)
 
@@ -121,7 +126,7 @@ def test_hidden_layers_are_listed_as_such_and_can_be_read(tmp_path: Path) -> Non
     for name, data in (("a.svg", as_svg(hidden="2")), ("a.dxf", as_dxf(off="2"))):
         path = tmp_path / name
         path.write_bytes(data)
-        assert layer_names(path, Reading(0.001)) == (("1", True), ("2", False), ("3", True))
+        assert names(path) == {"1": True, "2": False, "3": True}
         (one,) = load_layers(path, ["2"], tolerance=0.001)
         assert one.area.area == pytest.approx(1.5)
 
@@ -129,7 +134,7 @@ def test_hidden_layers_are_listed_as_such_and_can_be_read(tmp_path: Path) -> Non
 def test_without_inkscapes_layers_the_outermost_groups_are_listed(tmp_path: Path) -> None:
     path = tmp_path / "a.svg"
     path.write_bytes(as_svg().replace(b"i:label", b"data"))
-    assert [name for name, _ in layer_names(path, Reading(0.001))] == ["g1", "g2", "g3"]
+    assert list(names(path)) == ["g1", "g2", "g3"]
     assert load_layers(path, ["g1"], tolerance=0.001)[0].area.area == pytest.approx(2)
 
 
@@ -161,11 +166,11 @@ def test_an_empty_layer_is_refused_if_it_is_wanted(tmp_path: Path) -> None:
 
 def test_file_names_of_layers_are_plain_and_differ(tmp_path: Path) -> None:
     path = tmp_path / "a.geojson"
-    names = ["a/b", "A b", "..", "größe", "x" * 300]
+    layers = ["a/b", "A b", "..", "größe", "x" * 300]
     box = json.loads(shapely.to_geojson(shapely.box(0, 0, 1, 1)))
-    features = [{"type": "Feature", "properties": {"layer": name}, "geometry": box} for name in names]
+    features = [{"type": "Feature", "properties": {"layer": name}, "geometry": box} for name in layers]
     path.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
-    found = [one.name for one in load_layers(path, names, tolerance=0.001)]
+    found = [one.name for one in load_layers(path, layers, tolerance=0.001)]
     assert found == ["a-a-b", "a-A-b-2", "a-3", "a-größe", "a-" + "x" * 60]
 
 
@@ -184,7 +189,7 @@ def test_formats_without_layers_say_so(name: str, data: bytes, sentence: str, tm
     (tmp_path / name).write_bytes(data)
     with pytest.raises(InputError, match=sentence):
         load_layers(tmp_path / name, ["1"], tolerance=0.001)
-    assert layer_names(tmp_path / name, Reading(0.001)) == ()
+    assert names(tmp_path / name) == {}
 
 
 def test_a_reading_that_contradicts_itself_is_refused() -> None:
