@@ -337,6 +337,7 @@ Examples:
   laserpath plan chip.gds --layer 1/0 --resin positive-photoresist --na 0.1 --wavelength 405 \\
       --machine linuxcnc-stage-405 --origin design
   laserpath plan logo.png --size 20mm --max-epe 10um --json
+  laserpath plan scales.dxf --follow --line-width 0.12mm
   laserpath plan poster.svg --colours 3 --colour-resin red=red-resin.toml
   laserpath plan panel.dxf --layers pads,text
   laserpath plan                     # the design that laserpath.toml in this folder names

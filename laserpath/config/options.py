@@ -304,6 +304,13 @@ _DESIGN = (
         default="they are left out, or are one FWHM wide if there is nothing else",
     ),
     Option(
+        name="follow",
+        sets="Reading.follow",
+        parse=values.yes_no,
+        help="Expose the lines of the drawing along themselves, each in its width, and nothing else",
+        drawings_only=True,
+    ),
+    Option(
         name="pixel",
         sets="Reading.pixel",
         parse=Quantity(LENGTH, "mm"),

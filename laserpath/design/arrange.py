@@ -22,7 +22,8 @@ from laserpath.base.overlay import GRID, minus, tidy, union, valid
 from laserpath.base.quantities import quoted
 from laserpath.design.alignment import as_text, check_fit, fit_marks
 from laserpath.design.reading import SHOWS_ABSENCE
-from laserpath.types import Alignment, Design, Fiducial, Pads, Part, Point
+from laserpath.types import Alignment, Design, Fiducial, Part, Point
+from laserpath.types.drawing import Affine
 
 _MOST_COPIES = 10_000
 _MOST_VERTICES = 5_000_000
@@ -35,9 +36,6 @@ _LEAST, _MOST = 1e-6, 1e6
 """Range of a scale, and of sizes and pitches in mm; beyond it coordinates lose their precision."""
 
 Box = tuple[float, float, float, float]
-
-Map = tuple[float, float, float, float, float, float]
-"""Shapely's affine map (a, b, d, e, tx, ty): x' = a x + b y + tx, y' = d x + e y + ty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,21 +132,24 @@ class Arrangement:
 
 def arrange(design: Design, arrangement: Arrangement) -> Design:
     """The arranged design; its `source` names each step."""
-    area, page, part, pads = design.area, design.page, design.part, design.pads
+    area, page, part, pads, lines = design.area, design.page, design.part, design.pads, design.lines
     for matrix in _matrices(arrangement, design):
         area, page, part = _mapped(area, page, part, matrix)
-        pads = pads and pads.mapped(matrix)
+        pads, lines = pads and pads.mapped(matrix), lines and lines.mapped(matrix)
     area = _polygons(valid(area))
     if arrangement.negative and part:
         raise InputError(
             "--negative cannot be used with --colours or --layers: the empty part of a page belongs to none"
         )
+    if arrangement.negative and lines:
+        raise InputError("--negative cannot be used with --follow: what is not drawn has no lines")
     if arrangement.negative:
         page = page or _box(area)
         area, pads = _rest(area, page, design.name), None
     if arrangement.repeat:
         area, page = _repeated(area, page, arrangement.repeat)
-        pads = pads and _copied(pads, arrangement.repeat)
+        shifts = _shifts(arrangement.repeat)
+        pads, lines = pads and pads.copied(shifts), lines and lines.copied(shifts)
         part = part and replace(part, hull=_hull(part.hull, arrangement.repeat))
     arranged = replace(
         design,
@@ -156,6 +157,7 @@ def arrange(design: Design, arrangement: Arrangement) -> Design:
         page=page,
         part=part,
         pads=pads,
+        lines=lines,
         warnings=tuple(w for w in design.warnings if w != SHOWS_ABSENCE or not arrangement.negative),
         source=(*design.source, *arrangement.in_words()),
         recipe=(*design.recipe, *arrangement.recipe()),
@@ -197,6 +199,7 @@ def _aligned(design: Design, alignment: Alignment) -> Design:
         page=page,
         part=part,
         pads=design.pads and design.pads.mapped(alignment.matrix),
+        lines=design.lines and design.lines.mapped(alignment.matrix),
         warnings=(*design.warnings, *([alignment.suspect] if alignment.suspect else [])),
         source=(*design.source, alignment.in_short()),
         alignment=alignment,
@@ -209,7 +212,7 @@ def enlargement(design: Design, arrangement: Arrangement) -> float:
 
 
 def _mapped(
-    area: shapely.Geometry, page: Box | None, part: Part | None, matrix: Map
+    area: shapely.Geometry, page: Box | None, part: Part | None, matrix: Affine
 ) -> tuple[shapely.Geometry, Box | None, Part | None]:
     """Area, page and part under an affine map."""
     return (
@@ -219,7 +222,7 @@ def _mapped(
     )
 
 
-def _matrices(arrangement: Arrangement, design: Design) -> Iterator[Map]:
+def _matrices(arrangement: Arrangement, design: Design) -> Iterator[Affine]:
     """The affine maps of mirror, rotation and scale."""
     if arrangement.mirror:
         yield _flip(arrangement)
@@ -230,12 +233,12 @@ def _matrices(arrangement: Arrangement, design: Design) -> Iterator[Map]:
         yield (x, 0, 0, y, 0, 0)
 
 
-def _flip(arrangement: Arrangement) -> Map:
+def _flip(arrangement: Arrangement) -> Affine:
     x, y = (-1.0 if axis in arrangement.mirror else 1.0 for axis in "xy")
     return (x, 0, 0, y, 0, 0)
 
 
-def _turn(arrangement: Arrangement) -> Map:
+def _turn(arrangement: Arrangement) -> Affine:
     angle = np.radians(arrangement.rotate)
     # Rounded, so that right angles are exact.
     c, s = (round(float(f(angle)), 15) for f in (np.cos, np.sin))
@@ -302,14 +305,6 @@ def _shifts(repeat: Repeat) -> Floats:
     """(copies, 2) mm, from the first copy to each."""
     row, column = np.divmod(np.arange(repeat.columns * repeat.rows), repeat.columns)
     return np.asarray(np.stack([column, row], axis=1) * repeat.pitch)
-
-
-def _copied(pads: Pads, repeat: Repeat) -> Pads:
-    """The pads of all copies."""
-    shifts = _shifts(repeat)
-    areas = [affinity.translate(pads.areas, x, y).geoms for x, y in shifts]
-    every = shapely.MultiPolygon([one for copy in areas for one in copy])
-    return Pads(every, pads.pins * len(shifts), pads.nets * len(shifts))
 
 
 def _hull(one: shapely.Polygon, repeat: Repeat) -> shapely.Polygon:

@@ -354,8 +354,8 @@ def _is_gerber(text: str) -> bool:
     return not (text.startswith(("<", "{", "[")) or _is_wkt(text)) and _GERBER.search(text) is not None
 
 
-_DRAWING = frozenset({"layers", "split", "unit", "line_width"})
-_LAYOUT = frozenset({"layers", "split", "cell"})
+_DRAWING = frozenset({"layers", "split", "unit", "line_width", "follow"})
+_LAYOUT = frozenset({"layers", "split", "cell", "follow"})
 _IMAGE = frozenset({"pixel", "threshold", "grey", "colours", "colour"})
 _BOARD = (".gbr", ".ger", ".gtl", ".gbl", ".gts", ".gbs", ".gto", ".gbo", ".gko", ".gm1")
 _TIFF = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
@@ -367,13 +367,15 @@ FORMATS = {
             "SVG",
             "svg",
             (".svg", ".svgz"),
-            frozenset({"layers", "split", "unit", "colours", "colour"}),
+            frozenset({"layers", "split", "unit", "colours", "colour", "follow"}),
             is_text=_is_svg,
         ),
         FileFormat("DXF", "dxf", (".dxf",), _DRAWING, (b"AutoCAD Binary DXF",), _is_dxf),
         FileFormat("GDSII", "gds", (".gds", ".gdsii"), _LAYOUT, (b"\0\x06\0\x02",)),
         FileFormat("OASIS", "gds", (".oas", ".oasis"), _LAYOUT, (b"%SEMI-OASIS",)),
-        FileFormat("Gerber", "gerber", _BOARD, frozenset({"unit", "line_width"}), is_text=_is_gerber),
+        FileFormat(
+            "Gerber", "gerber", _BOARD, frozenset({"unit", "line_width", "follow"}), is_text=_is_gerber
+        ),
         FileFormat("PNG", "image", (".png",), _IMAGE, (b"\x89PNG\r\n\x1a\n",)),
         FileFormat("TIFF", "image", (".tif", ".tiff"), _IMAGE, _TIFF),
         FileFormat("GeoJSON", "vector", (".geojson", ".json"), _DRAWING, is_text=_is_geojson),

@@ -238,7 +238,9 @@ def _clipped(design: Design, window: Grid, zero: Floats) -> Design:
     x0, x1, y0, y1 = window.extent
     part = areas(valid(clipped(design.area, x0 + zero[0], y0 + zero[1], x1 + zero[0], y1 + zero[1])))
     area = design.area if part.is_empty else part
-    return replace(design, area=affinity.translate(area, -zero[0], -zero[1]), page=None, pads=None)
+    return replace(
+        design, area=affinity.translate(area, -zero[0], -zero[1]), page=None, pads=None, lines=None
+    )
 
 
 @lru_cache(maxsize=4)

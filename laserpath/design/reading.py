@@ -53,6 +53,7 @@ class Reading:
     design will be enlarged after reading.  colours: number of colours that become a design each; None: all
     is one design.  colour: the only one of them to read, by its number or name; None: all.  split: names of
     layers that become a design each, of which only `layers` are wanted; (): all is one design.
+    follow: whether lines are read as the path of the spot (`vector.followed`), and nothing else.
     """
 
     tolerance: float
@@ -67,6 +68,7 @@ class Reading:
     colours: int | None = None
     colour: str | None = None
     split: tuple[str, ...] = ()
+    follow: bool = False
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.tolerance) and self.tolerance > 0):
@@ -89,10 +91,12 @@ class Reading:
             raise InputError(f"--colour {self.colour} needs --colours with it, which says how many there are")
 
     def _check_split(self) -> None:
-        """Refuse layers of a split that are there twice, or not at all."""
+        """Refuse layers of a split that are there twice, or not at all, and other ways to split."""
         again = next((one for k, one in enumerate(self.split) if one in self.split[:k]), None)
         if again is not None:
             raise InputError(f"layer {again!r} is listed twice; each layer has one program")
+        if self.follow and (self.split or self.colours is not None):
+            raise InputError("--follow cannot be used with --layers or --colours: it makes one program")
         if self.split and self.grey is not None:
             raise InputError("--grey cannot be used with --layers: give one of them")
         if self.split and self.colours is not None:
@@ -126,6 +130,8 @@ class Reading:
         for name in ("pixel", "line_width"):
             if getattr(self, name) is not None:
                 yield f"{name} = {getattr(self, name):.12g}"
+        if self.follow:
+            yield "follow = true"
         if self.colours is not None:
             yield f"colours = {self.colours}"
         if self.colour is not None:

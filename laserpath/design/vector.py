@@ -7,6 +7,9 @@ ends and joins; in GeoJSON it is a feature's property "width", in the unit of th
 one are drawn in `Reading.line_width`, or as wide as the spot if there is nothing else. Linked files are not
 opened.
 
+`followed` is for all formats: the lines of a drawing as the path of the spot. The area is what they cover in
+their widths, with round ends and joins, as a round spot leaves them. What a file fills is left out.
+
 WKT is parsed by GEOS in this process. Its parser is a small recursive one, whose depth is limited before, and
 it asks for no memory that the text does not fill: 144 000 damaged texts made no crash.
 
@@ -27,12 +30,13 @@ from numpy.typing import ArrayLike
 from shapely.geometry.base import BaseGeometry
 
 from laserpath.base import limits
+from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError, figure
 from laserpath.base.quantities import LENGTH
 from laserpath.design.curves import Pen, Polyline, stroke
 from laserpath.design.fill import Polygons, check_reach, joined
 from laserpath.design.reading import Reading, unknown
-from laserpath.types import Design
+from laserpath.types import Design, DrawnLines
 
 
 @dataclass(slots=True)
@@ -51,6 +55,8 @@ class Shapes:
     notes: dict[str, None] = field(default_factory=dict)
     bare: list[tuple[ArrayLike, str]] = field(default_factory=list)  # lines without a width
     points: int = 0  # without a width
+    drawn: list[tuple[Floats, float]] = field(default_factory=list)  # lines and their widths, mm
+    filled: int = 0  # polygons among the pieces
 
     def warn(self, sentence: str) -> None:
         """Add a warning, once."""
@@ -66,6 +72,7 @@ class Shapes:
         check_reach(where, points)
         pen = Pen(self.scale * width, "round", "round", 4.0, self.tolerance)
         check_reach(f"the width of {where}", np.array([pen.width]))
+        self.drawn.append((points, pen.width))
         closed = len(points) > 2 and bool((points[0] == points[-1]).all())
         points = points[:-1] if closed else points
         joint = np.ones(len(points) + closed, dtype=bool)
@@ -104,6 +111,37 @@ class Shapes:
         rings = shapely.linearrings(xy, indices=vertices)
         polygons = shapely.polygons(rings, indices=np.repeat(np.arange(len(self.rings)), self.rings))
         return np.concatenate([polygons, pieces])
+
+
+Line = tuple[Floats, float | None]
+"""(vertices (n, 2), width), mm; one vertex is a dot; None: the file gives no width."""
+
+
+def followed(
+    lines: Sequence[Line], name: str, reading: Reading, filled: int = 0, warnings: Sequence[str] = ()
+) -> Design:
+    """The design of lines, each of them once. filled: number of shapes that are left out."""
+    once = {np.round(min(xy.tolist(), xy[::-1].tolist()), 9).tobytes(): (xy, width) for xy, width in lines}
+    if not once:
+        only = f", only {filled} filled shape{'s' * (filled > 1)}" if filled else ""
+        raise InputError(f"there is no line to follow{only}: without --follow areas are exposed")
+    notes = [*warnings]
+    if filled:
+        are = "s are" if filled > 1 else " is"
+        notes.append(f"{filled} filled shape{are} left out, because --follow exposes lines alone")
+    bare = sum(width is None for _, width in once.values())
+    if bare and reading.line_width is None:
+        notes.append(hairlines(bare, reading.hairline))
+    own = (reading.line_width or reading.hairline) / reading.grown
+    shapes, paths, widths = Shapes(1.0, reading.tolerance), [], []
+    for xy, width in once.values():
+        widths.append(own if width is None else width)
+        shapes.line(xy, widths[-1], "a line")
+        paths.append(xy if len(xy) > 1 else np.vstack([xy, xy]))
+    drawn = DrawnLines(shapely.MultiLineString(paths), tuple(widths))
+    area = shapely.normalize(joined(shapes.polygons()))
+    source = (f"{len(paths)} line{'s' * (len(paths) > 1)} followed",)
+    return Design(area, name, warnings=tuple(notes), source=source, lines=drawn)
 
 
 def left_out(n: int, what: str, instead: str) -> str:
@@ -319,6 +357,10 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
         raise InputError(f"WKT has no layers, but layer {reading.layers[0]!r} is requested")
     else:
         _gather_wkt(text, shapes)
+    if reading.follow:
+        bare = [(shapes.scale * np.asarray(xy, np.float64), None) for xy, _ in shapes.bare]
+        filled = shapes.filled + len(shapes.rings)
+        return followed([*shapes.drawn, *bare], name, reading, filled, shapes.warnings())
     shapes.settle(reading)
     area = joined(shapes.polygons())
     if area.is_empty:
@@ -440,6 +482,7 @@ def _add(named: list[tuple[str, BaseGeometry]], width: float | None, shapes: Sha
     scaled = shapely.transform(shapely.force_2d(np.array(polygons, object)), lambda xy: xy * shapes.scale)
     check_reach("the design", shapely.get_coordinates(scaled))
     shapes.pieces += scaled.tolist()
+    shapes.filled += len(scaled)
 
 
 def _simple(geometry: BaseGeometry, where: str, depth: int = 0) -> Iterator[BaseGeometry]:

@@ -142,6 +142,7 @@ def _moved(design: Design, origin: str, offset: Point) -> Design:
         area=valid(affinity.translate(design.area, -zero[0], -zero[1])),
         part=part and replace(part, hull=affinity.translate(part.hull, -zero[0], -zero[1])),
         pads=design.pads and design.pads.mapped((1, 0, 0, 1, -zero[0], -zero[1])),
+        lines=design.lines and design.lines.mapped((1, 0, 0, 1, -zero[0], -zero[1])),
         page=(page[0] - zero[0], page[1] - zero[1], page[2] - zero[0], page[3] - zero[1]),
     )
 
@@ -178,6 +179,11 @@ def to_expose(design: Design, resin: Resin, spot: Spot) -> Design:
     """
     if resin.tone == "negative":
         return design
+    if design.lines:
+        raise InputError(
+            "--follow needs a negative tone: a positive resist is exposed where nothing is drawn, which has "
+            "no lines"
+        )
     x0, y0, x1, y1 = design.extent
     margin = _FRAME_FWHM * optics.fwhm(spot)
     sheet = shapely.box(*(design.page or (x0 - margin, y0 - margin, x1 + margin, y1 + margin)))

@@ -163,7 +163,7 @@ def works(task: Task, length: float) -> Iterator[StepWork]:
     line, edge, pixels = length / scene.fwhm, task.design.area.length / scene.fwhm, _pixels(task)
     coarse = pixels * (PIXELS_PER_FWHM / settings.pixels_per_fwhm) ** 2
     yield StepWork(PlanPart.START, 1, pixels, line, edge)
-    curves, settling = settings.initial == "auto", min(SETTLING, settings.iterations)
+    curves, settling = settings.initial == "auto" and not task.follows, min(SETTLING, settings.iterations)
     if curves:
         yield StepWork(PlanPart.TRY, CANDIDATES * ITERATIONS_EACH, coarse, line, edge)
     if settings.initial == "strokes" or (curves and is_line_drawing(task.design, scene.fwhm)):

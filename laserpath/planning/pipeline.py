@@ -33,6 +33,7 @@ from laserpath.measure.exposure import Exposure, lost_in_motion, missing
 from laserpath.measure.window import WIDTHS, process_window
 from laserpath.operators.volume import cured_depth
 from laserpath.physics.dose import usual_model
+from laserpath.planning.curve.follow import too_wide
 from laserpath.planning.dots import run_out
 from laserpath.planning.headers import header
 from laserpath.planning.optimise.loop import Progress, dose_to_size, tell
@@ -184,7 +185,7 @@ def _planned(task: Task, limit: Beside[Limit | None], progress: Listener | None)
     solution = solve_within(begun, chosen, progress, stopped=curve.stopped, ship=ship)
     tell(progress, PlanPart.MEASURE)
     ended = (f"the optimiser was {solution.result}",) if solution.stopped else ()
-    warnings = (*ended, *design.warnings, *too_fine(design, spot))
+    warnings = (*ended, *design.warnings, *too_fine(design, spot), *too_wide(design, task.process))
     finished = _finished(start, solution, task, warnings)
     found = limit.result(lambda now: tell(progress, now.stage, now.iteration, now.of))
     return replace(finished, report=replace(finished.report, limit=found))

@@ -224,6 +224,7 @@ def stages_of(task: Task) -> list[SolverStage]:
     shape = round(_SHAPE_SHARE * rest)
     # `start_curve` tries these: where trials have settled the start, there is nothing left to escape from.
     finish = 1.0 if task.settings.initial in ("auto", "strokes") else _FINISH_OF_SHAPE
+    still = task.follows  # which needs L-BFGS, as `auto` has
     find, sharp = (0.4 * beta, 0.8 * beta), (SHARP * beta, SHARP * beta)
     return [
         *(
@@ -233,12 +234,14 @@ def stages_of(task: Task) -> list[SolverStage]:
         SolverStage(
             2 / 3,
             0.0,
-            Schedule(shape, contrast=(0.8 * beta, SHARP * beta), finish=finish, stage=PlanPart.SHAPE),
+            Schedule(
+                shape, contrast=(0.8 * beta, SHARP * beta), finish=finish, stage=PlanPart.SHAPE, still=still
+            ),
         ),
         SolverStage(
             1.0,
             EDGE_WEIGHT,
-            Schedule(rest - shape, contrast=sharp, finish=1.0, stage=PlanPart.REFINE),
+            Schedule(rest - shape, contrast=sharp, finish=1.0, stage=PlanPart.REFINE, still=still),
             simplified=True,
         ),
     ]

@@ -37,6 +37,7 @@ from laserpath.planning.curve import (
     order,
     quicker,
 )
+from laserpath.planning.curve.follow import lines_of
 from laserpath.planning.dots import drawn_out
 from laserpath.planning.optimise.fields import PathProblem, optimised
 from laserpath.planning.optimise.loop import (
@@ -111,6 +112,12 @@ class _TrialStopped(Exception):
 def start_curve(task: Task, progress: Callable[[Progress], None] | None = None) -> Start:
     """The curve that the settings name; for 'auto', the candidate with the best score in each region."""
     design, process, settings = task.design, task.process, task.settings
+    if task.follows:
+        if settings.initial != "auto":
+            raise InputError(
+                f"--follow exposes the drawing's lines, so that --initial {settings.initial} says nothing"
+            )
+        return Start(drawn(quicker(order(lines_of(design)), process.machine), process, settings), "auto")
     if settings.initial == "strokes":
         path, stopped = fitted_curve(design, process, settings, progress)
         if stopped:

@@ -29,6 +29,11 @@ class Task:
         return self.scene.design
 
     @property
+    def follows(self) -> bool:
+        """Whether the path is the design's own lines, whose vertices stay."""
+        return self.design.lines is not None
+
+    @property
     def machine(self) -> Machine:
         """The machine of the process."""
         return self.process.machine

@@ -137,6 +137,7 @@ def moved(design: Design, by: Point) -> Design:
         design,
         area=valid(affinity.translate(design.area, x, y)),
         pads=design.pads and design.pads.mapped((1, 0, 0, 1, x, y)),
+        lines=design.lines and design.lines.mapped((1, 0, 0, 1, x, y)),
         page=page and (page[0] + x, page[1] + y, page[2] + x, page[3] + y),
     )
 

@@ -9,7 +9,7 @@ full width at half maximum.
 
 from laserpath.types.alignment import Alignment, Fiducial
 from laserpath.types.beam import FITTED_PROFILES, SPOT_PROFILES, MeasuredBeam, NamedProfile, Shape, Spot
-from laserpath.types.drawing import Design, Grid, Pads, Part, Point, Relief, Target
+from laserpath.types.drawing import Design, DrawnLines, Grid, Pads, Part, Point, Relief, Target
 from laserpath.types.kinetics import Kinetics
 from laserpath.types.path import EnergyPath, StraightMoves, Toolpath
 from laserpath.types.process import Machine, Process, Resin
@@ -18,6 +18,7 @@ from laserpath.types.settings import Settings
 __all__ = [
     "Alignment",
     "Design",
+    "DrawnLines",
     "EnergyPath",
     "FITTED_PROFILES",
     "Fiducial",

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 import numpy as np
 import shapely
 from numpy.typing import ArrayLike
-from shapely import affinity
-from shapely.geometry import MultiPolygon, Polygon
+from shapely import Geometry, affinity
+from shapely.geometry import MultiLineString, MultiPolygon, Polygon
 
 from laserpath.base.arrays import Floats, frozen_array
 from laserpath.base.checks import number, positive
@@ -17,6 +18,9 @@ from laserpath.base.errors import InputError, one_line
 from laserpath.types.alignment import Alignment
 
 Point = tuple[float, float]
+
+Affine = tuple[float, float, float, float, float, float]
+"""Shapely's affine map (a, b, d, e, tx, ty): x' = a x + b y + tx, y' = d x + e y + ty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +55,40 @@ class Pads:
 
     __repr__ = one_line
 
-    def mapped(self, matrix: tuple[float, float, float, float, float, float]) -> Pads:
-        """The pads under an affine map of shapely's."""
+    def mapped(self, matrix: Affine) -> Pads:
+        """The pads under an affine map."""
         return replace(self, areas=affinity.affine_transform(self.areas, matrix))
+
+    def copied(self, shifts: Floats) -> Pads:
+        """The pads of copies. shifts: (n, 2) mm, to each."""
+        return Pads(
+            MultiPolygon(_copies(self.areas, shifts)), self.pins * len(shifts), self.nets * len(shifts)
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DrawnLines:
+    """The lines of a drawing that the spot is to follow. paths: a line each, mm.  widths: (n,) mm."""
+
+    paths: MultiLineString
+    widths: tuple[float, ...]
+
+    __repr__ = one_line
+
+    def mapped(self, matrix: Affine) -> DrawnLines:
+        """The lines under an affine map."""
+        a, b, d, e, *_ = matrix
+        scale = math.sqrt(abs(a * e - b * d))
+        widths = tuple(scale * width for width in self.widths)
+        return DrawnLines(affinity.affine_transform(self.paths, matrix), widths)
+
+    def copied(self, shifts: Floats) -> DrawnLines:
+        """The lines of copies. shifts: (n, 2) mm, to each."""
+        return DrawnLines(MultiLineString(_copies(self.paths, shifts)), self.widths * len(shifts))
+
+
+def _copies(shapes: MultiPolygon | MultiLineString, shifts: Floats) -> list[Geometry]:
+    return [one for x, y in shifts for one in affinity.translate(shapes, x, y).geoms]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +103,7 @@ class Design:
     part: which colour or layer of a drawing it is; None: all of it.
     alignment: by which it is where the marks of the part are; None: it is still to be placed.
     pads: of a board's copper; None: another drawing, or none are known.
+    lines: those that the spot is to follow, which cover the area; None: the path is free.
     """
 
     area: MultiPolygon
@@ -80,6 +116,7 @@ class Design:
     part: Part | None = None
     alignment: Alignment | None = None
     pads: Pads | None = None
+    lines: DrawnLines | None = None
 
     __repr__ = one_line
 

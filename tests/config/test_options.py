@@ -116,9 +116,11 @@ def test_a_recipe_names_every_option_of_the_design(tmp_path: Path) -> None:
     marked = Arrangement(
         align=(Fiducial((1, 2), (3.5, 4)), Fiducial((5, 6), (7, 8), "NW")), align_fit="scale"
     )
-    coloured = Reading(0.01, colours=3, colour="red")
+    coloured, followed = Reading(0.01, colours=3, colour="red"), Reading(0.01, follow=True)
     layered = Reading(0.01, ("text",), split=("text", "F.Cu"))
-    recipes = [list(record.recipe()) for record in (reading, sized, scaled, coloured, marked, layered)]
+    recipes = [
+        list(record.recipe()) for record in (reading, sized, scaled, coloured, marked, layered, followed)
+    ]
     keys = {line.partition(" = ")[0] for lines in recipes for line in lines}
     assert keys == {option.name for option in options.setting("Reading", "Arrangement")}
 

@@ -27,7 +27,7 @@ from laserpath.design.dxf.drawing import NAMED, DrawingFile, Layers, listed
 from laserpath.design.enclosed import SAME, Gap, enclosed
 from laserpath.design.fill import EVENODD
 from laserpath.design.reading import Reading
-from laserpath.design.vector import hairlines
+from laserpath.design.vector import Line, followed, hairlines
 from laserpath.types import Design
 
 Met = Counter[tuple[str, str, int]]
@@ -201,6 +201,9 @@ def _design(
     warnings = [*drawing.warnings, *left_out(curves.other, drawing.layers)]
     warnings += hidden(curves, counts, drawing.layers)
     builder = _AreaBuilder(curves, counts[curves.layer], drawing.unit, reading.tolerance, zero)
+    if reading.follow:
+        lines, filled = builder.lines()
+        return followed(lines, name, reading, filled, [*warnings, *builder.notes])
     area, notes = builder.area(drawing.layers, reading)
     warnings += [*builder.notes, *notes]
     if area.is_empty:
@@ -270,6 +273,12 @@ class _AreaBuilder:
             drawn = [self._cubics[k] for line in lines for k in line.curves]
             pieces = np.concatenate([pieces, stroked(drawn, width / reading.grown, self._tolerance)])
         return fill.covered(pieces), notes
+
+    def lines(self) -> tuple[list[Line], int]:
+        """(the lines without a width, closed or not; the number of areas that DXF fills)."""
+        pen = np.flatnonzero(self._role != FILLED)
+        groups = np.unique(self._group[self._role == FILLED])
+        return [(line, None) for line in self._flattened([self._cubics[k] for k in pen])], len(groups)
 
     def _outlined(self, reading: Reading) -> tuple[fill.Geometry, list[OpenLines], list[str]]:
         """The area that outlines enclose, the lines that enclose nothing, and warnings about both."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 import errno
 import sys
 import warnings
+from types import SimpleNamespace
 from typing import Any
 
 import gdstk
@@ -33,7 +34,7 @@ class TooMuchError(ValueError):
         self.count = count
 
 
-def main(file: str, out: str, tolerance: str, polygons: str, memory: str, seconds: str) -> None:
+def main(file: str, out: str, tolerance: str, polygons: str, follow: str, memory: str, seconds: str) -> None:
     """Read the file and write the table, or only `error`, a sentence; `memory`, what takes too much of it;
     or the `count` of too many polygons.
     """
@@ -42,7 +43,7 @@ def main(file: str, out: str, tolerance: str, polygons: str, memory: str, second
         with warnings.catch_warnings(record=True) as notes:
             warnings.simplefilter("always")
             library = _library(file, float(tolerance))
-            table = _table(library, int(polygons))
+            table = _table(library, int(polygons), _middles if follow else _shapes)
         table["notes"] = np.array([str(one.message).rstrip(".") for one in notes], dtype=np.str_)
         table["dbu"] = np.array(library.precision / MM)
     except TooMuchError as error:
@@ -64,14 +65,14 @@ def _library(file: str, tolerance: float) -> Any:
     return read(file, unit=MM, tolerance=tolerance)
 
 
-def _table(library: Any, most: int) -> dict[str, Any]:
-    """The cells as plain arrays. most: polygons of all cells, each cell once."""
+def _table(library: Any, most: int, shapes: Any) -> dict[str, Any]:
+    """The cells as plain arrays. most: polygons of all cells, each cell once.  shapes: those of a cell."""
     cells = [cell for cell in library.cells if isinstance(cell, gdstk.Cell)]
     number = {cell.name: k for k, cell in enumerate(cells)}
     rings, layers, owner = [], [], []
     hairlines = np.zeros(len(cells), dtype=np.int64)
     for k, cell in enumerate(cells):
-        for shape, hair in _shapes(cell):
+        for shape, hair in shapes(cell):
             hairlines[k] += hair
             for ring in _copies(shape, most):
                 rings.append(ring)
@@ -102,6 +103,19 @@ def _shapes(cell: Any) -> Any:
             hair = int(len(polygon.points) < 3 or abs(polygon.area()) == 0)
             polygon.repetition = path.repetition
             yield polygon, hair
+
+
+def _middles(cell: Any) -> Any:
+    """The middle line of each path, as the points of a ring, and 0.
+
+    Its last point is as far from the one before as the path is wide, so that the width is magnified with it.
+    """
+    for path in cell.paths:
+        middle, widths = path.spine(), path.widths()
+        for k, (layer, datatype) in enumerate(zip(path.layers, path.datatypes, strict=True)):
+            points = np.vstack([middle, middle[-1] + (0.0, float(widths[-1][k]))])
+            line = SimpleNamespace(points=points, layer=layer, datatype=datatype, repetition=path.repetition)
+            yield line, 0
 
 
 def _copies(shape: Any, most: int) -> Any:

@@ -32,14 +32,25 @@ _EXTRACT = Path(__file__).with_name("extract.py")
 Table = Mapping[str, NDArray[Any]]
 
 
-def table(data: bytes, tolerance: float) -> Table:
-    """The table of cells of a GDSII or OASIS file. tolerance: of round ends and circles, mm."""
+def table(data: bytes, tolerance: float, follow: bool = False) -> Table:
+    """The table of cells of a GDSII or OASIS file. tolerance: of round ends and circles, mm.
+
+    follow: its rings are the middles of paths, and not their areas (`extract`).
+    """
     try:
         with TemporaryDirectory(prefix="laserpath-") as folder:
             file, out = Path(folder, "design"), Path(folder, "cells.npz")
             file.write_bytes(data)
             # Twice as many, since not all cells need be placed in the end.
-            _run([str(file), str(out), repr(tolerance), str(2 * int(limits.now().shapes))])
+            _run(
+                [
+                    str(file),
+                    str(out),
+                    repr(tolerance),
+                    str(2 * int(limits.now().shapes)),
+                    "follow"[: 6 * follow],
+                ]
+            )
             with np.load(out, allow_pickle=False) as columns:
                 cells = {name: columns[name] for name in columns.files}
     except OSError as error:

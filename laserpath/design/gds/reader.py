@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 
-from laserpath.base.arrays import Bools
+from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError, did_you_mean, figure
 from laserpath.design import fill
 from laserpath.design.gds.hierarchy import CONTEXT, Cells, Hierarchy, Ints, Rings, below, table
 from laserpath.design.reading import Reading
+from laserpath.design.vector import Line, followed
 from laserpath.types import Design
 
 LARGEST = 1e5  # mm from the origin
@@ -25,7 +27,7 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
     _sniff(data)
     with np.errstate(all="ignore"):  # overflows are refused later, by name
         tree, choice = _checked(data, reading)
-        return _design(tree, choice, name, reading.layers)
+        return _design(tree, choice, name, reading)
 
 
 def read_layers(data: bytes, name: str, reading: Reading) -> tuple[Design | InputError, ...]:
@@ -34,7 +36,7 @@ def read_layers(data: bytes, name: str, reading: Reading) -> tuple[Design | Inpu
     with np.errstate(all="ignore"):
         tree, choice = _checked(data, reading)
         _chosen(tree, reading.split)  # which refuses those that are not there
-        return tuple(_alone(tree, choice, name, layer) for layer in reading.split)
+        return tuple(_alone(tree, choice, name, layer, reading) for layer in reading.split)
 
 
 def layer_names(data: bytes, reading: Reading) -> tuple[tuple[str, bool], ...]:
@@ -49,26 +51,32 @@ def layer_names(data: bytes, reading: Reading) -> tuple[tuple[str, bool], ...]:
 
 def _checked(data: bytes, reading: Reading) -> tuple[Hierarchy, str]:
     """`_tree`, with round shapes as fine as asked for, and of a size that can be read."""
-    tree, choice = _tree(data, reading.tolerance, reading.cell)
+    tree, choice = _tree(data, reading.tolerance, reading)
     stretch = tree.stretch()
     if stretch > 1:  # round ends and circles are polygons before they are magnified
-        tree, choice = _tree(data, reading.tolerance / stretch, reading.cell)
+        tree, choice = _tree(data, reading.tolerance / stretch, reading)
     tree.check_size()
     return tree, choice
 
 
-def _alone(tree: Hierarchy, choice: str, name: str, layer: str) -> Design | InputError:
+def _alone(tree: Hierarchy, choice: str, name: str, layer: str, reading: Reading) -> Design | InputError:
     """The design of one layer, or why it has none."""
     try:
-        return _design(tree, choice, name, (layer,))
+        return _design(tree, choice, name, replace(reading, layers=(layer,)))
     except InputError as error:
         return error
 
 
-def _design(tree: Hierarchy, choice: str, name: str, wanted: tuple[str, ...]) -> Design:
-    """The design of some layers of a cell. choice: a warning about the cell."""
-    chosen, layered = _chosen(tree, wanted)
+def _design(tree: Hierarchy, choice: str, name: str, reading: Reading) -> Design:
+    """The design of the layers of a cell. choice: a warning about the cell."""
+    if reading.follow and not tree.rings().any():
+        raise InputError(f"there is no line to follow: cell {tree.name!r} has no path")
+    chosen, layered = _chosen(tree, reading.layers)
     layers = _listed(_layers(tree, chosen))
+    if reading.follow:
+        lines = _lines(tree.polygons(chosen), tree.name)
+        made = followed(lines, name, reading, 0, (*filter(None, (choice, layered)), *_warnings(tree)))
+        return replace(made, source=(f"layer {layers} of cell {tree.name!r}", *made.source))
     area = fill.covered(_pieces(tree.polygons(chosen), tree.name))
     if area.is_empty:
         raise InputError(
@@ -97,9 +105,9 @@ def _sniff(data: bytes) -> None:
         raise InputError("the GDSII file is cut off: it does not finish with an ENDLIB record")
 
 
-def _tree(data: bytes, tolerance: float, name: str | None) -> tuple[Hierarchy, str]:
+def _tree(data: bytes, tolerance: float, reading: Reading) -> tuple[Hierarchy, str]:
     """The cell to read, with those that it places; and a warning if it is one of several."""
-    cells = Cells(table(data, tolerance))
+    cells, name = Cells(table(data, tolerance, reading.follow)), reading.cell
     unit = float(cells.table["dbu"])
     if not (np.isfinite(unit) and 1e-12 <= unit <= 1e3):
         raise InputError(f"the file's database unit is {unit:g} mm, but must be between 1e-12 and 1000 mm")
@@ -203,12 +211,27 @@ def _matches(layer: Ints, text: str, known: Ints, cell: str) -> Bools:
     return on(layer)
 
 
+def _lines(rings: Rings, cell: str) -> list[Line]:
+    """The middles of paths; a path of width 0 has none."""
+    xy, ends = rings
+    _check_reach(xy, cell)
+    lines: list[Line] = []
+    for points in np.split(xy, ends[1:-1]) if len(ends) > 1 else ():
+        width = float(np.hypot(*(points[-1] - points[-2])))
+        lines.append((points[:-1], width or None))
+    return lines
+
+
 def _pieces(rings: Rings, cell: str) -> fill.Polygons:
     """The rings as valid polygons."""
     xy, ends = rings
+    _check_reach(xy, cell)
+    return fill.polygons(xy, ends)
+
+
+def _check_reach(xy: Floats, cell: str) -> None:
     if not (np.isfinite(xy).all() and np.abs(xy).max(initial=0) <= LARGEST):
         raise InputError(f"cell {cell!r} reaches farther than {LARGEST / 1000:g} m from its origin")
-    return fill.polygons(xy, ends)
 
 
 def _warnings(tree: Hierarchy) -> tuple[str, ...]:

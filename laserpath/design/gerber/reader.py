@@ -19,7 +19,7 @@ from laserpath.design.gerber.apertures import Aperture
 from laserpath.design.gerber.paint import Painting, Path, area, moved
 from laserpath.design.gerber.plotter import MM, Pad, Plotter, commands, text_of, where
 from laserpath.design.reading import SHOWS_ABSENCE, Reading
-from laserpath.design.vector import Shapes, hairlines, left_out
+from laserpath.design.vector import Line, Shapes, followed, hairlines, left_out
 from laserpath.types import Design, Pads
 
 _COPPER = ("", "Copper")
@@ -36,6 +36,8 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
     unit = float(LENGTH[reading.unit]) if reading.unit else None
     plotter = Plotter(reading.tolerance, unit)
     painting = _plotted(text, plotter)
+    if reading.follow:
+        return _followed(plotter, painting, name, reading)
     layers = painting.layers()
     shown = valid(area(layers))
     if any(not layer.solid for layer in layers):  # differences leave slivers, unions do not
@@ -54,6 +56,20 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
     drawn_in = "inches" if plotter.scale == MM["IN"] else "mm"
     source = " ".join(filter(None, ("Gerber", _attribute(text, "FileFunction"), f"in {drawn_in}")))
     return Design(shapely.normalize(shown), name, warnings=warnings, source=(source,), pads=pads)
+
+
+def _followed(plotter: Plotter, painting: Painting, name: str, reading: Reading) -> Design:
+    """The lines that are drawn, each as wide as its aperture."""
+    x, y = (-1 if mirrored else 1 for mirrored in plotter.mirror)
+    lines: list[Line] = [(np.array(path) * (x, y), None) for path in plotter.bare]
+    filled = 0
+    for coat in painting.coats:
+        filled += sum(map(len, coat.flashes.values())) + len(coat.contours) + sum(map(len, coat.pieces))
+        for aperture, paths in coat.paths.items() if coat.solid else ():
+            x0, y0, x1, y1 = aperture.pen.bounds if aperture.pen else (0.0, 0.0, 0.0, 0.0)
+            width = aperture.round or min(x1 - x0, y1 - y0)
+            lines += [(np.array(path) * (x, y), width) for path in paths]
+    return followed(lines, name, reading, filled, tuple(plotter.warnings))
 
 
 def traced(data: bytes, tolerance: float) -> tuple[list[Floats], list[Floats]]:

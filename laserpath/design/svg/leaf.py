@@ -71,10 +71,14 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """An area to be made: curves to flatten, and the function that makes polygons (mm) of the result."""
+    """An area to be made: curves to flatten, and the function that makes polygons (mm) of the result.
+
+    width: of the line that the function makes instead, mm; 0: it makes polygons.
+    """
 
     chains: list[Chain]
     finish: Callable[[list[Polyline]], list[BaseGeometry]]
+    width: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +121,8 @@ class Leaf:
 
         return Work(self.rings(tolerance), finish)
 
-    def stroked(self, tolerance: float, complain: Complain) -> Work:
-        """Pieces whose union is the stroked area, mm."""
+    def stroked(self, tolerance: float, complain: Complain, *, bare: bool = False) -> Work:
+        """Pieces whose union is the stroked area, mm; or only its lines, if they are to be `bare`."""
         self.rings(tolerance)  # refuses shapes that reach too far
         before, after = IDENTITY, self.state.matrix
         if self.fixed_pen:
@@ -137,10 +141,10 @@ class Leaf:
             scaled = pattern and pattern.on(lines)
             for subpath, whole in zip(self.subpaths, lines, strict=True):
                 for line, closed in dashed(whole, subpath.closed, scaled, complain):
-                    pieces += stroke(line, closed, pen)
+                    pieces += [shapely.LineString(line.points)] if bare else stroke(line, closed, pen)
             return list(shapely.transform(np.array(pieces, dtype=object), lambda xy: apply(after, xy)))
 
-        return Work(chains, finish)
+        return Work(chains, finish, pen.width * scale if bare else 0.0)
 
     def _checked(self, points: Floats) -> Floats:
         if not np.isfinite(points).all() or (points.size and np.abs(points).max() > LARGEST):

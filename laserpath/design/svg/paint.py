@@ -17,11 +17,14 @@ from dataclasses import dataclass
 from itertools import islice
 from xml.etree.ElementTree import Element
 
+import numpy as np
+import shapely
 import tinycss2.color4
 from shapely.geometry.base import BaseGeometry
 
+from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
-from laserpath.base.overlay import EMPTY, minus, plus, union, within
+from laserpath.base.overlay import EMPTY, crossings, minus, plus, union, within
 from laserpath.design.fill import EVENODD, NONZERO
 from laserpath.design.svg.document import Document, href, tag
 from laserpath.design.svg.leaf import Leaf, Work, work
@@ -208,15 +211,33 @@ class Painter:
                 out[-1].pieces.extend(pieces)
         return out
 
-    def _paint(self, leaf: Leaf) -> list[tuple[Ink, Work]]:
-        """Fill and stroke of one shape."""
+    def lines(self, leaves: Iterable[Leaf]) -> tuple[list[tuple[Floats, float]], int]:
+        """(vertices (n, 2) and width of each dark line, mm; the number of shapes that are only filled)."""
+        out: list[tuple[Floats, float]] = []
+        filled, leaves = 0, iter(leaves)
+        while batch := list(islice(leaves, BATCH)):
+            painted = [(leaf.state.clip, self._paint(leaf, bare=True)) for leaf in batch]
+            dark = [(clip, [job for ink, job in jobs if ink.dark]) for clip, jobs in painted]
+            drawn = [(clip, job) for clip, jobs in dark for job in jobs if job.width]
+            filled += sum(bool(jobs) and not any(job.width for job in jobs) for _, jobs in dark)
+            for (clip, job), lines in zip(drawn, work([job for _, job in drawn]), strict=True):
+                shown = lines if clip is None else shapely.get_parts(crossings(np.array(lines), clip))
+                out += [
+                    (shapely.get_coordinates(one), job.width)
+                    for one in shown
+                    if one.geom_type == "LineString"
+                ]
+        return out, filled
+
+    def _paint(self, leaf: Leaf, *, bare: bool = False) -> list[tuple[Ink, Work]]:
+        """Fill and stroke of one shape. bare: the stroke is a line, not an area."""
         try:
-            return self._painted(leaf)
+            return self._painted(leaf, bare)
         except NotFinite as error:
             name = self._document.name(leaf.element)
             raise InputError(f"{name} {error}") from None
 
-    def _painted(self, leaf: Leaf) -> list[tuple[Ink, Work]]:
+    def _painted(self, leaf: Leaf, bare: bool) -> list[tuple[Ink, Work]]:
         """Fill and stroke of one shape, in the order of paint-order."""
         element, values = leaf.element, leaf.state.values
         for end in ("marker-start", "marker-mid", "marker-end"):
@@ -233,7 +254,9 @@ class Painter:
                 rule = EVENODD if values["fill-rule"] == EVENODD else NONZERO
                 job = leaf.interior(rule, self._tolerance)
             else:
-                job = leaf.stroked(self._tolerance, lambda what: self._document.warn(element, what))
+                job = leaf.stroked(
+                    self._tolerance, lambda what: self._document.warn(element, what), bare=bare
+                )
             out.append((ink, job))
         return out
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
@@ -20,11 +20,12 @@ from laserpath.design.fill import without_specks
 from laserpath.design.reading import Reading, unknown
 from laserpath.design.svg import shapes, values
 from laserpath.design.svg.document import Document, tag
-from laserpath.design.svg.leaf import State
+from laserpath.design.svg.leaf import Leaf, State
 from laserpath.design.svg.paint import LIGHT, WHITE, Ink, Kind, Painter, PaintLayer, compose
 from laserpath.design.svg.style import INHERITED, Styles
 from laserpath.design.svg.tree import Traversal, choose, shown_layers
 from laserpath.design.svg.values import PX_PER_MM, NotFinite, matrix
+from laserpath.design.vector import followed
 from laserpath.types import Design
 
 SPECK = 1e-3  # smallest area of parts and holes, in tolerance²; smaller ones are rounding errors
@@ -65,6 +66,8 @@ def _read(data: str | bytes, reading: Reading, make: Callable[[Document, values.
 
 
 def _design(document: Document, page: values.Page, name: str, reading: Reading) -> Design:
+    if reading.follow:
+        return _followed(document, page, name, reading)
     drawn = _layers(document, page, reading, lambda ink: ink.dark)
     area = compose(drawn)
     fit, sheet = _fitted(document, area, page, reading)
@@ -88,6 +91,19 @@ def _apart(
             yield InputError(_why_empty(document, drawn))
         else:
             yield Design(shapely.normalize(area), name, sheet, document.warnings(), _source(alone))
+
+
+def _followed(document: Document, page: values.Page, name: str, reading: Reading) -> Design:
+    """The lines that are drawn, on their page or, if it has no size, from their own corner on."""
+    painter, leaves = _painter(document, page, reading)
+    lines, filled = painter.lines(leaves)
+    if page.width is not None and page.height is not None:
+        px = _px(page, reading)
+        sheet = (0.0, 0.0, round(page.width * px, 9), round(page.height * px, 9))
+        return replace(followed(lines, name, reading, filled, document.warnings()), page=sheet)
+    corner = np.min([xy.min(axis=0) for xy, _ in lines], axis=0) if lines else np.zeros(2)
+    moved = [(xy - corner, width) for xy, width in lines]
+    return followed(moved, name, reading, filled, document.warnings())
 
 
 def _colours(document: Document, page: values.Page, name: str, reading: Reading) -> tuple[Design, ...]:
@@ -160,6 +176,14 @@ def _layers(
     document: Document, page: values.Page, reading: Reading, kind: Kind, light: float = LIGHT
 ) -> list[PaintLayer]:
     """The layers, mm, y up from the page's lower edge (upper, if it has no height). kind, light: of ink."""
+    painter, leaves = _painter(document, page, reading, light)
+    return painter.layers(leaves, kind)
+
+
+def _painter(
+    document: Document, page: values.Page, reading: Reading, light: float = LIGHT
+) -> tuple[Painter, Iterable[Leaf]]:
+    """What paints the shapes of the page, and these."""
     root, styles = document.root, Styles(document)
     tree = Traversal(document, styles, reading.tolerance, choose(document, reading.layers))
     w, h, px = page.width, page.height, _px(page, reading)
@@ -167,7 +191,7 @@ def _layers(
     place = (0.0, 0.0, w or UNSIZED, h or UNSIZED)
     state = State(host, host, INHERITED, place[2:])
     leaves = tree.page(root, state, place)
-    return Painter(document, styles, reading.tolerance, light).layers(leaves, kind)
+    return Painter(document, styles, reading.tolerance, light), leaves
 
 
 def _on_page(document: Document, area: BaseGeometry, sheet: values.Box) -> BaseGeometry:

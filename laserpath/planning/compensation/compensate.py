@@ -100,7 +100,7 @@ def refined(
     )
     best, stopped = cut_at_borders(_split(path, task), problem.partition), False
     first = _feasible(best, task)
-    for still, shares in ((False, _MOVING), (True, _STILL)):
+    for still, shares in ((task.follows, _MOVING), (True, _STILL)):
         if still:
             # As the controller would round it; and moving vertices may have crowded the link.
             best = _feasible(best, task) if losses else first
@@ -164,8 +164,8 @@ def learned(
         return LearnedProgram(program, refined.stopped)
     stopped = tell(progress, PlanPart.LEVELS) or refined.stopped
     program = best_levels(program, task)
-    done = LearnedProgram(program, stopped=True)
-    if not stopped:
+    done = LearnedProgram(program, stopped)
+    if not stopped and not task.follows:
         done = _placed(program, task, objective, time_weight, progress)
     return replace(done, program=_without_lost_dots(done.program, task))
 

@@ -180,7 +180,8 @@ def converted(
     """
     lesson = _Lesson.of(task, loss_of)
     best, known, stopped = learned, _figures(learned, task), False
-    for still, share in _ROUNDS:
+    for rests, share in _ROUNDS:
+        still = rests or task.follows
         path = lesson.to_size(feasible(path))
         shape, lines = lesson.lines(path, moving=not still)
         count = max(round(share * _evaluations(len(lines), task)), 1)

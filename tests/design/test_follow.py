@@ -1,0 +1,173 @@
+"""Line mode: the lines of a drawing with their widths, from every format that has lines."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import ezdxf
+import gdstk
+import numpy as np
+import pytest
+import shapely
+from shapes import differing_area
+
+from laserpath.base.errors import InputError
+from laserpath.design import load
+from laserpath.design.arrange import Arrangement, Repeat
+from laserpath.design.reading import Reading
+from laserpath.machine.placement import place
+from laserpath.types import Design, Machine, Resin, Spot
+
+TOLERANCE = 0.001
+BENT, STRAIGHT = [(1.0, 1.0), (3.0, 2.0), (5.0, 1.0)], [(1.0, 3.0), (5.0, 3.0)]
+WIDTHS = (0.2, 0.1)
+
+
+def svg() -> bytes:
+    """Both lines, y down on a page of 6 × 4 mm, in groups that move and scale; a filled box; a white line."""
+    return b"""<svg xmlns="http://www.w3.org/2000/svg" width="6mm" height="4mm" viewBox="0 0 6 4" fill="none">
+    <g transform="translate(1 2) scale(2)" stroke="#000"><path d="M0 .5 L1 0 L2 .5" stroke-width=".1"/></g>
+    <path d="M1 1 H5" stroke="black" stroke-width=".1" stroke-linecap="square"/>
+    <rect x="1" y="1" width="1" height="1" fill="black"/><path d="M0 0 H6" stroke="white"/></svg>"""
+
+
+def gerber() -> bytes:
+    draws = [
+        f"D{10 + k}*\n"
+        + "\n".join(f"X{x * 1e6:.0f}Y{y * 1e6:.0f}D0{2 - bool(n)}*" for n, (x, y) in enumerate(line))
+        for k, line in enumerate((BENT, STRAIGHT))
+    ]
+    flash = "X0Y0D03*"
+    head = "%FSLAX36Y36*%\n%MOMM*%\n%ADD10C,0.2*%\n%ADD11C,0.1*%\nG01*\n"
+    return (head + "\n".join([*draws, flash]) + "\nM02*\n").encode()
+
+
+def geojson() -> bytes:
+    features = [
+        f'{{"type": "Feature", "properties": {{"width": {width}}}, "geometry": '
+        f'{{"type": "LineString", "coordinates": {[list(point) for point in line]}}}}}'
+        for line, width in zip((BENT, STRAIGHT), WIDTHS, strict=True)
+    ]
+    filled = '{"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [1, 1], [0, 0]]]}'
+    features.append(f'{{"type": "Feature", "properties": {{}}, "geometry": {filled}}}')
+    return f'{{"type": "FeatureCollection", "features": [{", ".join(features)}]}}'.encode()
+
+
+def gds(folder: Path) -> bytes:
+    """The lines at half their size, in a cell that is placed turned and magnified."""
+    library = gdstk.Library(unit=1e-3, precision=1e-9)
+    cell, top = library.new_cell("lines"), library.new_cell("top")
+    for line, width in zip((BENT, STRAIGHT), WIDTHS, strict=True):
+        xy = np.array(line) @ [[0, -1], [1, 0]] / 2  # turned by -90 degrees
+        cell.add(gdstk.FlexPath(xy, width / 2, simple_path=True))
+    top.add(gdstk.Reference(cell, rotation=np.pi / 2, magnification=2))
+    library.write_gds(folder / "drawn.gds")
+    return (folder / "drawn.gds").read_bytes()
+
+
+def dxf() -> bytes:
+    """The lines have no width; one is drawn twice, and a hatch is filled."""
+    drawing = ezdxf.new(units=4)
+    space = drawing.modelspace()
+    space.add_lwpolyline(BENT)
+    space.add_line(*STRAIGHT)
+    space.add_line(*STRAIGHT[::-1])
+    space.add_hatch().paths.add_polyline_path([(0, 0), (1, 0), (1, 1)])
+    stream = io.StringIO()
+    drawing.write(stream)
+    return stream.getvalue().encode()
+
+
+def wkt() -> bytes:
+    return f"MULTILINESTRING ({', '.join(_wkt(line) for line in (BENT, STRAIGHT))})".encode()
+
+
+def _wkt(line: list[tuple[float, float]]) -> str:
+    return "(" + ", ".join(f"{x} {y}" for x, y in line) + ")"
+
+
+def followed(
+    folder: Path, suffix: str, data: bytes, arrangement: Arrangement | None = None, **options: object
+) -> Design:
+    path = folder / f"drawn.{suffix}"
+    path.write_bytes(data)
+    reading = Reading(TOLERANCE, follow=True, **options)  # type: ignore[arg-type]
+    return load(path, tolerance=TOLERANCE, reading=reading, arrangement=arrangement)
+
+
+def drawn(design: Design) -> dict[float, list[tuple[float, float]]]:
+    """Width → vertices of each line, from the left."""
+    assert design.lines is not None
+    lines = [np.round(shapely.get_coordinates(one), 6) for one in design.lines.paths.geoms]
+    return {
+        round(width, 6): [
+            tuple(point) for point in (line if line[0, 0] < line[-1, 0] else line[::-1]).tolist()
+        ]
+        for line, width in zip(lines, design.lines.widths, strict=True)
+    }
+
+
+@pytest.mark.parametrize(("suffix", "left"), [("svg", 1), ("gbr", 1), ("geojson", 1), ("gds", 0)])
+def test_lines_and_widths_are_those_of_the_file(suffix: str, left: int, tmp_path: Path) -> None:
+    data = {"svg": svg, "gbr": gerber, "geojson": geojson, "gds": lambda: gds(tmp_path)}[suffix]()
+    design = followed(tmp_path, suffix, data)
+    assert drawn(design) == {0.2: BENT, 0.1: STRAIGHT}
+    pens = [
+        shapely.LineString(line).buffer(width / 2, quad_segs=64)
+        for line, width in zip((BENT, STRAIGHT), WIDTHS, strict=True)
+    ]
+    assert differing_area(design.area, shapely.union_all(pens, grid_size=1e-10)) < 0.01
+    assert any("filled shape is left out" in one for one in design.warnings) == bool(left)
+    assert "2 lines followed" in design.source
+    assert "follow = true" in design.recipe
+
+
+@pytest.mark.parametrize(("suffix", "data"), [("dxf", dxf), ("wkt", wkt)])
+def test_lines_without_a_width_take_the_given_one_or_the_spot_s(suffix: str, data, tmp_path: Path) -> None:
+    """A line that is drawn twice counts once; the width is that on the part."""
+    given = followed(tmp_path, suffix, data(), Arrangement(scale=0.5), line_width=0.3)
+    assert given.lines is not None
+    assert given.lines.widths == pytest.approx((0.3, 0.3))
+    assert shapely.total_bounds(given.lines.paths) == pytest.approx([0.5, 0.5, 2.5, 1.5])
+    spot = followed(tmp_path, suffix, data())
+    assert spot.lines is not None and spot.lines.widths == pytest.approx((50 * TOLERANCE,) * 2)
+    assert any("2 lines have no width" in one for one in spot.warnings)
+
+
+def test_lines_are_arranged_and_placed_with_their_area(tmp_path: Path) -> None:
+    arrangement = Arrangement(mirror="x", rotate=90, scale=2, repeat=Repeat(2, 1, (20, 20)))
+    design = place(followed(tmp_path, "svg", svg(), arrangement), Resin(), Machine(), Spot(), "design")
+    assert design.lines is not None
+    assert sorted(np.round(design.lines.widths, 9)) == [0.2, 0.2, 0.4, 0.4]
+    pens = [
+        line.buffer(width / 2, quad_segs=64)
+        for line, width in zip(design.lines.paths.geoms, design.lines.widths, strict=True)
+    ]
+    assert differing_area(design.area, shapely.union_all(pens, grid_size=1e-10)) < 0.04
+
+
+def test_a_line_is_cut_where_its_clip_ends(tmp_path: Path) -> None:
+    clipped = b"""<svg xmlns="http://www.w3.org/2000/svg" width="6mm" height="4mm" viewBox="0 0 6 4">
+    <clipPath id="a"><rect x="2" y="0" width="2" height="4"/></clipPath>
+    <path clip-path="url(#a)" d="M1 1 H5" stroke="black" stroke-width=".1"/></svg>"""
+    assert drawn(followed(tmp_path, "svg", clipped)) == {0.1: [(2, 3), (4, 3)]}
+
+
+def test_what_has_no_lines_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    filled = (
+        b'<svg xmlns="http://www.w3.org/2000/svg" width="2mm" height="2mm"><rect width="3" height="3"/></svg>'
+    )
+    with pytest.raises(InputError, match="there is no line to follow, only 1 filled shape: without --follow"):
+        followed(tmp_path, "svg", filled)
+    with pytest.raises(InputError, match="--negative cannot be used with --follow"):
+        followed(tmp_path, "svg", svg(), Arrangement(negative=True))
+    with pytest.raises(InputError, match="--follow cannot be used with --layers or --colours"):
+        Reading(TOLERANCE, follow=True, colours=2)
+    with pytest.raises(InputError, match="--follow needs a negative tone"):
+        place(followed(tmp_path, "svg", svg()), Resin(tone="positive"), Machine(), Spot())
+    polygon = gdstk.Library(unit=1e-3, precision=1e-9)
+    polygon.new_cell("top").add(gdstk.rectangle((0, 0), (1, 1)))
+    polygon.write_gds(tmp_path / "polygon.gds")
+    with pytest.raises(InputError, match="there is no line to follow: cell 'top' has no path"):
+        followed(tmp_path, "gds", (tmp_path / "polygon.gds").read_bytes())

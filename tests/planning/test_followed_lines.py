@@ -1,0 +1,90 @@
+"""Line mode: the spot stays on the lines that are drawn, and its energies give them their widths."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+import shapely
+from scipy.spatial import cKDTree
+
+from laserpath import Process, Settings, Spot, plan, profiles
+from laserpath.base.arrays import Floats, ends_of
+from laserpath.base.compute import runtime
+from laserpath.base.errors import InputError
+from laserpath.design.reading import Reading
+from laserpath.design.scene import Sampler
+from laserpath.design.vector import followed
+from laserpath.planning import Plan
+from laserpath.planning.curve.follow import too_wide, widest_line
+from laserpath.types import Design
+
+FWHM = 0.1
+PROCESS = Process(Spot(fwhm=FWHM), profiles.resin("generic-405"), profiles.machine("grbl-diode-405"))
+STEP = 1 / min(PROCESS.machine.steps)  # type: ignore[arg-type]
+LINES = (
+    ([(0.5, 0.5), (2.5, 0.5)], 0.1),
+    ([(0.5, 0.9), (2.5, 0.9)], 0.08),
+    ([(0.5, 1.3), (1.5, 1.7), (2.5, 1.3)], 0.12),
+    ([(0.7, 2.0), (2.3, 2.0), (2.3, 2.6), (0.7, 2.6), (0.7, 2.0)], 0.1),
+)
+
+
+def lines(*drawn: tuple[list[tuple[float, float]], float]) -> Design:
+    return followed([(np.array(xy), width) for xy, width in drawn], "lines", Reading(FWHM / 50))
+
+
+@cache
+def planned() -> Plan:
+    runtime.use_processors(1)
+    return plan(lines(*LINES), PROCESS, Settings(iterations=60, report="brief", origin="own"))
+
+
+def lit() -> Floats:
+    path = planned().shipped.path
+    return path.xy[ends_of(path.on)]
+
+
+def test_the_laser_is_on_only_along_the_lines_and_turns_where_they_do() -> None:
+    drawn = planned().design.lines
+    assert drawn is not None
+    assert shapely.distance(drawn.paths, shapely.points(lit())).max() < STEP
+    assert cKDTree(lit()).query(shapely.get_coordinates(drawn.paths))[0].max() < STEP
+    run = planned().shipped.executed  # as the controller moves
+    away = shapely.distance(drawn.paths, shapely.points(run.xy[ends_of(run.on)]))
+    assert away.max() < STEP
+
+
+def test_lines_are_executed_in_their_widths() -> None:
+    """The width across the middle of each straight line, where the dose is the critical one."""
+    executed = planned().report.executed
+    offsets = np.linspace(-0.1, 0.1, 401)
+    for xy, width in LINES[:2]:
+        (x0, y), (x1, _) = xy
+        for x in np.linspace(x0 + 3 * FWHM, x1 - 3 * FWHM, 5):
+            points = np.stack([np.full(len(offsets), x), y + offsets], axis=1)
+            dose, _ = Sampler.of(executed.grid, points, np.zeros_like(points))(executed.dose)
+            cured = (dose >= PROCESS.resin.critical_dose).sum() * (offsets[1] - offsets[0])
+            assert cured == pytest.approx(width, abs=0.06 * FWHM)
+    assert executed.figures.epe_mean < 0.05
+    assert planned().report.inspection.faults == ()
+
+
+def test_a_line_wider_than_the_spot_gives_is_named() -> None:
+    """A Gaussian spot draws a line of FWHM · sqrt(log2 u) with u critical doses in its middle."""
+    gaussian = Process(Spot(fwhm=FWHM, profile="gaussian"), PROCESS.resin, PROCESS.machine)
+    widest = FWHM * np.sqrt(np.log2(PROCESS.resin.over_dose))
+    assert widest_line(gaussian) == pytest.approx(widest, rel=0.02)
+    assert not list(too_wide(lines(*LINES), gaussian))
+    (sentence,) = too_wide(lines(*LINES, ([(0.5, 3.0), (2.5, 3.0)], 0.3)), gaussian)
+    assert sentence.startswith(
+        "1 line is drawn up to 0.3 mm wide, but one line of this spot gives about 0.12"
+    )
+
+
+def test_another_starting_curve_is_refused() -> None:
+    with pytest.raises(
+        InputError, match="--follow exposes the drawing's lines, so that --initial hatch says"
+    ):
+        plan(lines(*LINES), PROCESS, Settings(initial="hatch", iterations=1))
