@@ -19,6 +19,7 @@ import pytest
 import sets
 import tools
 from hypothesis import settings
+from in_process import decoding, forking  # noqa: F401
 from shapely.geometry.base import BaseGeometry
 
 pytest.register_assert_rewrite("readers.compared")

@@ -122,7 +122,7 @@ def test_layers_have_settings_of_their_own(
         ("b --layer top-copper", "--layer 'top-copper' is not like top-copper=FILE"),
         ("b --layer top-copper=none.gbr", "no Gerber and no drill file is named 'none.gbr'"),
         ("b --panel 2by3", "panel '2by3' is not like 2x3: columns x rows"),
-        ("b --panel 90x90", "design 'b' is 1078 mm long in x"),
+        ("b --panel 90x1", "design 'b' is 1078 mm long in x"),
         ("b --isolation 0", "isolation is 0 mm, but must be 0.001 to 1000 mm"),
         ("b --drill-clear 0 --drill-marks 0.3", "give one of them"),
         (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import in_process
 import numpy as np
 import pytest
 from commands import run
@@ -13,6 +14,8 @@ from scipy.ndimage import gaussian_filter
 from scipy.special import expit
 
 from laserpath.config import profiles
+
+pytestmark = in_process.HERE
 
 PIXEL, SIGMA, CONTRAST = 0.1, 3.0, 8.0
 """µm; pixels; of the print that is made up here."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import in_process
 import numpy as np
 import pytest
 from builders import design
@@ -19,6 +20,8 @@ from laserpath.physics import optics
 from laserpath.physics.optics import BeamImage, BeamTable
 from laserpath.planning import header
 from laserpath.types import Process, Resin, Settings, Spot
+
+pytestmark = in_process.HERE
 
 SAMPLE = Path(__file__).parents[2] / "samples" / "holes.svg"
 

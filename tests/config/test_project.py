@@ -219,7 +219,7 @@ def test_a_measured_spot_is_planned_with_again(folder: Path, measured: Path) -> 
         )
         == 0
     )
-    assert run("plan", "-o", "again", "-q") == 0
+    assert run("plan", "--report", "brief", "-o", "again", "-q") == 0
     first, second = (Path(name, "square.gcode").read_text() for name in (".", "again"))
     assert first == second
     assert "measured table" in first
@@ -230,7 +230,7 @@ def test_what_a_table_names_lies_beside_the_project(folder: Path, measured: Path
     (measured.parent / project.NAME).write_text(
         'iterations = 2\ninitial = "contour"\n[spot]\nmeasured = "beam.csv"\n'
     )
-    assert run("plan", "beam/square.svg", "-q") == 0
+    assert run("plan", "beam/square.svg", "--report", "brief", "-q") == 0
     assert "measured table" in Path("square.gcode").read_text()
 
 

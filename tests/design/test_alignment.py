@@ -64,16 +64,21 @@ def test_what_is_fitted_follows_from_the_number_of_marks() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fit", "matrix"),
+    ("fit", "matrix", "trials"),
     [
-        pytest.param("affine", axes(1.3, 1.002, 0.998, 0.2), id="affine"),
-        pytest.param("scale", axes(-40, 1.01, 1.01), id="scale", marks=pytest.mark.slow),
-        pytest.param("rotation", axes(170), id="rotation", marks=pytest.mark.slow),
+        pytest.param("affine", axes(1.3, 1.002, 0.998, 0.2), 250, id="affine"),
+        pytest.param(
+            "affine", axes(1.3, 1.002, 0.998, 0.2), 1000, id="affine, often", marks=pytest.mark.slow
+        ),
+        pytest.param("scale", axes(-40, 1.01, 1.01), 1000, id="scale", marks=pytest.mark.slow),
+        pytest.param("rotation", axes(170), 1000, id="rotation", marks=pytest.mark.slow),
     ],
 )
-def test_the_intervals_hold_the_truth_in_95_of_100_trials(fit: str, matrix: Floats) -> None:
-    """4 marks with 10 µm of noise each, 1000 trials: what is fitted, and where a corner of the drawing is."""
-    rng, trials = np.random.default_rng(2026), 1000
+def test_the_intervals_hold_the_truth_in_95_of_100_trials(fit: str, matrix: Floats, trials: int) -> None:
+    """4 marks with 10 µm of noise each: what is fitted, and where a corner of the drawing is. Of 1000 trials
+    930 to 970, 2.9 standard deviations; as many of fewer.
+    """
+    rng, width = np.random.default_rng(2026), 20 * np.sqrt(trials / 1000)
     first, second = np.degrees(np.arctan2(matrix[1], matrix[0]))
     truth = (first, *np.hypot(*matrix), (second - first) % 360 - 90)
     hits, corner = np.zeros(4), 0
@@ -91,8 +96,8 @@ def test_the_intervals_hold_the_truth_in_95_of_100_trials(fit: str, matrix: Floa
         place = np.array([[a, b], [d, e]]) @ CORNERS[2] + (tx, ty)
         off = place - (matrix @ CORNERS[2] + (10, 20))
         corner += int(abs(off[0]) <= got.placed) if got.placed else 0
-    assert all(930 <= hits[k] <= 970 for k in fitted), hits
-    assert corner >= 930  # the interval is that of the axis known worse
+    assert np.abs(hits[fitted] - 0.95 * trials).max() <= width, hits
+    assert corner >= 0.95 * trials - width  # the interval is that of the axis known worse
 
 
 def test_as_many_values_as_unknowns_leave_no_interval() -> None:

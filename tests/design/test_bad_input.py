@@ -22,6 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import gdstk
+import in_process
 import numpy as np
 import pytest
 from pace_of_machine import unit
@@ -34,10 +35,7 @@ from laserpath.cli import main
 from laserpath.design import load, suffixes
 from laserpath.types import Design
 
-pytestmark = [
-    pytest.mark.usefixtures("forking", "decoding"),
-    pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
-]
+pytestmark = in_process.HERE
 
 TOLERANCE = 0.002
 NAN, BOW = "nan", [(0, 0), (4, 4), (4, 0), (0, 4)]

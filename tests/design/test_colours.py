@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 from pathlib import Path
 
+import in_process
 import numpy as np
 import pytest
 import shapely
@@ -21,6 +22,8 @@ from laserpath.design.arrange import Repeat
 from laserpath.design.colours import merged, named
 from laserpath.machine.placement import place
 from laserpath.types import Design, Machine, Resin, Spot
+
+pytestmark = in_process.HERE
 
 RED, BLUE, GREEN = shapely.box(1, 1, 5, 5), shapely.box(3, 2, 8, 4), shapely.box(2, 3.5, 4, 6)
 """In the order in which they are painted, y up."""

@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import in_process
 import pytest
 import shapely
 from PIL import Image
@@ -23,10 +24,7 @@ from laserpath.cli import main
 from laserpath.cli.plan import plan
 from laserpath.design import Reading, formats, load, refuse_drawing
 
-pytestmark = [
-    pytest.mark.usefixtures("forking", "decoding"),
-    pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
-]
+pytestmark = in_process.HERE
 
 TOLERANCE = 0.002
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import gdstk
+import in_process
 import numpy as np
 import pytest
 import shapely
@@ -24,10 +25,7 @@ from laserpath.design.gds import read
 from laserpath.design.reading import Reading
 from laserpath.types import Design
 
-pytestmark = [
-    pytest.mark.usefixtures("forking"),
-    pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
-]
+pytestmark = in_process.HERE
 
 TOLERANCE = 1e-4
 DRAWINGS = Path(__file__).parents[1] / "data" / "drawings"

@@ -167,6 +167,7 @@ def test_a_bad_file_is_one_sentence_that_names_it(
     assert error.value.__cause__ is None
 
 
+@pytest.mark.usefixtures("forking")
 def test_records_by_hand_are_read() -> None:
     """The good file is read, so that those above fail for the intended reason."""
     design = read(gds(SQUARE), "square", Reading(0.001))
@@ -174,6 +175,7 @@ def test_records_by_hand_are_read() -> None:
     assert read(gds(SQUARE) + bytes(2000), "tape", Reading(0.001)).area.equals(design.area)
 
 
+@pytest.mark.usefixtures("forking")
 def test_a_box_and_a_self_crossing_polygon() -> None:
     box = SQUARE.replace(record(0x0800), record(0x2D00)).replace(
         record(0x0E02, b"\0\0"), record(0x2E02, b"\0\0")
@@ -183,6 +185,7 @@ def test_a_box_and_a_self_crossing_polygon() -> None:
     assert read(gds(bow), "bow", Reading(0.001)).area.area == pytest.approx(8e-6)
 
 
+@pytest.mark.usefixtures("forking")
 def test_names_with_control_characters_stay_on_one_line() -> None:
     design = read(gds(SQUARE, name=b"A\nB\0"), "name", Reading(0.001))
     assert "\n" not in design.source[0]

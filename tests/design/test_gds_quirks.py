@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import gdstk
+import in_process
 import pytest
 from same_shape_cad import as_gds, written
 from sets import one_fast
@@ -15,6 +16,8 @@ from laserpath.design import load
 from laserpath.design.gds import read
 from laserpath.design.reading import Reading
 from laserpath.types import Process, Settings
+
+pytestmark = in_process.HERE
 
 BOTH = pytest.mark.parametrize("oasis", [False, True], ids=["GDSII", "OASIS"])
 CONTEXT = "$$$CONTEXT_INFO$$$"

@@ -7,6 +7,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+import in_process
 import numpy as np
 import pytest
 import shapely
@@ -25,7 +26,7 @@ from laserpath.design.reading import Reading
 from laserpath.design.target import rasterise
 from laserpath.types import Design, Grid
 
-pytestmark = pytest.mark.usefixtures("decoding")
+pytestmark = in_process.HERE
 
 PIXEL = 0.1  # mm
 READING = Reading(1e-4, pixel=PIXEL)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 
+import in_process
 import pytest
 import shapely
 from same_shape import AREA, PAGE, as_geojson, as_gerber, as_png, as_svg, as_wkt, shape
@@ -14,6 +15,8 @@ from shapes import differing_area
 
 from laserpath.design.reading import Reading
 from laserpath.types import Design
+
+pytestmark = in_process.HERE
 
 TOLERANCE = 0.005  # mm
 PIXELS_PER_MM = 200  # corners are rounded within a pixel

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from listening import listening
+
+from laserpath.base.errors import InputError
+from laserpath.design.reading import Reading
+from laserpath.design.svg import read
 
 ROOT = (
     '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
@@ -69,34 +71,16 @@ BEFORE = {
 }
 """The same before the outermost element; 'not safe' is a refusal."""
 
-WATCH = """
-import json, sys
-from laserpath.design.reading import Reading
-from laserpath.design.svg import read
-from laserpath.base.errors import InputError
+HEARD = ("open", "os.", "socket.", "subprocess.", "urllib.", "http.", "ftplib.", "ctypes.dlopen", "import")
 
-def attempt(svg):
+
+def attempt(svg: str) -> tuple[float, str]:
+    """The area of a drawing, 0 of one that is refused, and what is said of it."""
     try:
         design = read(svg.encode(), "test", Reading(1e-3))
     except InputError as error:
-        return {"area": 0.0, "messages": [str(error)]}
-    return {"area": design.area.area, "messages": list(design.warnings)}
-
-cases = json.loads(sys.stdin.read())
-for svg in cases.values():
-    attempt(svg)  # what Python imports on the way is open now
-heard = ("open", "os.", "socket.", "subprocess.", "urllib.", "http.", "ftplib.", "ctypes.dlopen", "import")
-seen = []
-sys.addaudithook(lambda event, args: seen.append(f"{event} {args!r}") if event.startswith(heard) else None)
-out = {}
-for name, svg in cases.items():
-    seen.clear()
-    out[name] = {**attempt(svg), "seen": list(seen)}
-seen.clear()
-open(sys.executable, "rb").close()
-assert seen, "the hook hears nothing"
-print(json.dumps(out))
-"""
+        return 0.0, str(error)
+    return design.area.area, " ".join(design.warnings)
 
 
 def cases(where: str) -> dict[str, tuple[str, str]]:
@@ -117,16 +101,16 @@ def baits(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 def test_nothing_outside_is_opened_and_each_is_named(baits: list[str]) -> None:
-    """In a subprocess with an audit hook on every file and every address that Python opens."""
+    """Every file and every address that Python opens, imports and processes too."""
     files = {f"{name} {bait}": case for bait in baits for name, case in cases(bait).items()}
-    done = subprocess.run(
-        [sys.executable, "-c", WATCH],
-        input=json.dumps({name: svg for name, (svg, _) in files.items()}),
-        capture_output=True, text=True, check=False, cwd=Path(baits[0]).parent,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    for name, (_, words) in files.items():
-        assert found[name]["seen"] == [], name
-        assert words in " ".join(found[name]["messages"]), (name, found[name]["messages"])
-        assert found[name]["area"] == pytest.approx(0 if words == "not safe" else 81), name
+    for svg, _ in cases(baits[0]).values():
+        attempt(svg)  # what Python imports on the way is open now
+    with listening(*HEARD) as seen:
+        Path(baits[0]).read_bytes()
+        assert seen, "the hook hears nothing"
+        for name, (svg, words) in files.items():
+            seen.clear()
+            area, messages = attempt(svg)
+            assert seen == [], name
+            assert words in messages, (name, messages)
+            assert area == pytest.approx(0 if words == "not safe" else 81), name

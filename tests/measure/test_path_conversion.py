@@ -44,7 +44,7 @@ def test_the_gradient_is_that_of_differences(model: KineticModel, name: str) -> 
         moved = replace(path, **{name: given + change})
         return float((weight * PathConversion(model, moved, END).conversion).sum())
 
-    for k in [*np.flatnonzero(free), None]:  # each vertex or move, and all together
+    for k in [*np.flatnonzero(free)[::3], None]:  # every third vertex or move, and all together
         way = np.zeros_like(given)
         way[free if k is None else k] = 1
         way *= size * rng.normal(size=given.shape)

@@ -16,7 +16,7 @@ from laserpath.machine import convert
 from laserpath.machine.program import Transmitted
 
 BRACKET = shapely.union(shapely.box(1, 1, 1.3, 2), shapely.box(1, 1, 2, 1.3), grid_size=NODING)
-QUICK = laserpath.Settings(initial="contour", iterations=120, report="brief")
+QUICK = laserpath.Settings(initial="contour", iterations=60, report="brief")
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +130,9 @@ def test_progress_reports_every_iteration_and_interrupt_ships_the_best_so_far():
         if len(seen) == 30:
             raise KeyboardInterrupt
 
-    plan = laserpath.plan(laserpath.Design(BRACKET, "bracket"), settings=QUICK, progress=listen)
+    plan = laserpath.plan(
+        laserpath.Design(BRACKET, "bracket"), settings=replace(QUICK, iterations=120), progress=listen
+    )
     assert [p.iteration for p in seen[:30]] == [*range(1, 31)]
     rest = list(dict.fromkeys(p.stage for p in seen[30:]))
     assert rest[:2] == ["levels", "measure"], "what is finished with it, and no optimiser"
@@ -140,13 +142,13 @@ def test_progress_reports_every_iteration_and_interrupt_ships_the_best_so_far():
 
 
 def test_positive_resist_exposes_the_rest_of_the_page():
-    page = (0.0, 0.0, 1.5, 1.5)
-    design = laserpath.Design(shapely.box(0.5, 0.5, 1.0, 1.0), "window", page=page)
+    page = (0.0, 0.0, 1.0, 1.0)
+    design = laserpath.Design(shapely.box(0.3, 0.3, 0.7, 0.7), "window", page=page)
     process = laserpath.Process(resin=laserpath.Resin(tone="positive"))
-    plan = laserpath.plan(design, process, replace(QUICK, iterations=20))
-    assert plan.design.area.area == pytest.approx(1.5**2 - 0.5**2)
+    plan = laserpath.plan(design, process, replace(QUICK, iterations=10))
+    assert plan.design.area.area == pytest.approx(1.0**2 - 0.4**2)
     executed = plan.report.executed
-    column, row = np.rint(executed.grid.to_pixels([[0.75, 0.75], [0.2, 0.75]])).astype(int).T
+    column, row = np.rint(executed.grid.to_pixels([[0.5, 0.5], [0.15, 0.5]])).astype(int).T
     assert executed.dose[row[0], column[0]] < 0.2 < executed.dose[row[1], column[1]]
 
 
@@ -194,7 +196,7 @@ def test_a_random_walk_is_drawn_into_the_design():
 def test_a_dot_far_below_the_spot_is_exposed():
     """A stroke that a motor step swallows, or in which the head gains no speed, would leave M4 dark."""
     dot = laserpath.Design(shapely.box(1, 1, 1.01, 1.01), "dot")
-    plan = laserpath.plan(dot, settings=replace(QUICK, origin="design"))
+    plan = laserpath.plan(dot, settings=replace(QUICK, iterations=120, origin="design"))
     figures = plan.report.executed.figures
     assert figures.missing_edges == 0
     assert figures.epe_mean < 0.1

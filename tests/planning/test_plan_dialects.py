@@ -19,8 +19,8 @@ from laserpath.config import profiles
 from laserpath.machine.convert import envelope
 from laserpath.types import Design, Machine, Process, Settings
 
-BRACKET = Design(shapely.box(1, 1, 3, 1.6).union(shapely.box(1, 1, 1.6, 3), grid_size=NODING), "bracket")
-QUICK = Settings(iterations=60, quality="draft", initial="contour", report="brief")
+BRACKET = Design(shapely.box(1, 1, 2.2, 1.6).union(shapely.box(1, 1, 1.6, 2.2), grid_size=NODING), "bracket")
+QUICK = Settings(iterations=30, quality="draft", initial="contour", report="brief")
 
 # The generic machine, with what each controller needs.
 SPOKEN = {

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
+import in_process
 import numpy as np
 import pytest
 from commands import run
@@ -38,6 +39,8 @@ from laserpath.planning.relief.layout import PITCH_FWHM, raster, with_runs
 from laserpath.planning.relief.target import GreyTarget
 from laserpath.simulation import simulate
 from laserpath.types import Grid, Machine, Process, Relief, Resin, Settings, Spot, Toolpath
+
+pytestmark = in_process.HERE
 
 CURVE = Resin(critical_dose=0.134, e_c=0.085, penetration_depth=0.11)
 FINE = Machine(steps=None, power_max=1.0)
@@ -296,7 +299,7 @@ def test_a_stopped_search_is_the_first_warning() -> None:
 
 
 def test_strokes_are_reported_as_they_are_laid_and_fitted_and_may_be_stopped() -> None:
-    relief, few = relief_of(lens(), Black(dose=0.2)), settings(4)
+    relief, few = relief_of(lens(50), Black(dose=0.2)), settings(4)
     few = replace(few, initial="strokes", strokes=12)
     steps: list[tuple[str, int]] = []
 
@@ -318,7 +321,7 @@ def test_strokes_are_reported_as_they_are_laid_and_fitted_and_may_be_stopped() -
 
 
 def test_few_strokes_stay_on_the_picture_and_say_what_they_leave_out() -> None:
-    ink = np.random.default_rng(3).random((120, 160))
+    ink = np.random.default_rng(3).random((60, 80))
     few = replace(settings(2), initial="strokes", strokes=2)
     plan = plan_relief(relief_of(ink, Black(dose=0.2)), Process(machine=FINE), few)
     assert re.fullmatch(

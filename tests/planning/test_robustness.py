@@ -26,7 +26,7 @@ ELL = design(shapely.box(1, 1, 1.6, 1.25), shapely.box(1, 1, 1.25, 1.5), name="e
 @cache
 def planned(machine: Machine | None = None) -> Plan:
     process = Process(spot=SPOT, machine=machine or Machine())
-    return laserpath.plan(ELL, process, Settings(initial="contour", iterations=30, report="brief"))
+    return laserpath.plan(ELL, process, Settings(initial="contour", iterations=8, report="brief"))
 
 
 @cache

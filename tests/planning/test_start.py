@@ -1,6 +1,7 @@
 """Trials of starting curves: each region gets its best curve."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -28,6 +29,12 @@ TWO = design(shapely.box(1, 1, 2.4, 2.4), shapely.box(3.4, 1, 3.4 + 0.5 * FWHM, 
 TASK = Task.of(TWO, PROCESS, AUTO)
 
 
+@cache
+def started():
+    """The start of `TASK`."""
+    return start_curve(TASK)
+
+
 def trial_of(candidate):
     """The trial of a candidate of `TASK`."""
     settings = candidate.settings
@@ -43,7 +50,7 @@ def test_a_named_curve_is_not_tried():
 
 
 def test_every_region_has_strokes():
-    path = start_curve(TASK).path
+    path = started().path
     lines = [shapely.LineString(path.xy[a : b + 1]) for a, b in runs(path.on)]
     for part in TWO.area.geoms:
         assert any(part.intersects(line) for line in lines)
@@ -54,7 +61,7 @@ def test_it_is_no_worse_than_any_candidate_region_by_region():
     tried = [trial_of(candidate) for candidate in candidates(TASK)]
     assert {trial.score.shape for trial in tried} == {(2,)}
     best = np.argmin([trial.score for trial in tried], axis=0)
-    path = start_curve(TASK).path
+    path = started().path
     lines = shapely.MultiLineString([path.xy[a : b + 1] for a, b in runs(path.on)])
     for region, part in enumerate(sorted(TWO.area.geoms, key=lambda g: g.bounds)):
         for stroke in tried[best[region]].strokes_of(np.arange(2) == region):
@@ -211,7 +218,7 @@ def test_strokes_are_taken_if_they_score_better(better, monkeypatch):
 
 def test_the_optimiser_continues_where_the_trials_ended():
     """The curve as tried has its vertices and energies from the trial of its region, and prints better."""
-    begun = start_curve(TASK)
+    begun = started()
     assert begun.tried is not None and len(begun.tried) == len(begun.path)
     np.testing.assert_array_equal(begun.tried.on, begun.path.on)
     moved = np.hypot(*(begun.tried.xy - begun.path.xy).T)

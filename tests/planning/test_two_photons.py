@@ -42,6 +42,7 @@ NARROWER = 1.0
 """The two-photon spot's FWHM in that of one photon. Lengths below are chosen for it."""
 
 SETTINGS = Settings(
+    initial="contour",
     iterations=80,
     pitch_fwhm=1.2 * NARROWER,
     inset_fwhm=0.4 * NARROWER,

@@ -286,7 +286,10 @@ def variations() -> list[tuple[PageData, str]]:
         level_of = limits.power_max if power else limits.power_max / limits.power_levels
         path = replace(job.toolpath, power=np.where(job.toolpath.on, level_of, 0.0))
         places = [Place((1, 1), (1, 0), 0.1, True, 0.3, kind, 0.05, 0.1) for kind in ("gap", "feature")]
-        for settings in (None, Settings(pitch_fwhm=pitch, quality=quality)):
+        known = [Settings(pitch_fwhm=pitch, quality=quality)]
+        if (pitch, quality) == (1.2, "standard"):  # without settings these two are unknown
+            known.append(None)
+        for settings in known:
             inside = Inspection(missing=Fault("area", (1.2, 1.2), hollow, hollow) if hollow else None)
             varied = PageData(
                 report, SQUARE, path, job.process, settings, np.linspace(1, 0.5, 100), places, inside

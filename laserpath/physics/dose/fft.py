@@ -22,8 +22,9 @@ all copies is subtracted (`tail`).
 from __future__ import annotations
 
 import copy
+from bisect import bisect_left
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import ceil
 
 import numpy as np
@@ -285,21 +286,25 @@ def _padded(grid: Grid, rim: float, support: float, refine: int) -> tuple[Grid, 
     return Grid(origin, pitch, (rows, columns)), (top, left)
 
 
+@lru_cache(maxsize=64)
 def _resolution(spot: Spot, band: float, tolerance: float) -> tuple[int, float]:
     """The cheapest order and pitch (mm) of a splat whose aliases stay below the tolerance."""
     f = np.linspace(-band, band, 65)
     weight = np.abs(optics.transfer(spot, f[None, :], f[:, None]))
     along = (weight.sum(axis=0) + weight.sum(axis=1)) / weight.sum()
     best = None
+    pitches = spot.fwhm / np.linspace(2 * band * spot.fwhm, _FINEST, 200)
     for order in _ORDERS:
-        for per_fwhm in np.linspace(2 * band * spot.fwhm, _FINEST, 200):
-            pitch = spot.fwhm / per_fwhm
-            if along @ alias_ratio(f * pitch, order) <= tolerance:
-                # ns per FWHM²: two transforms of its pixels, two passes over about 0.6 points.
-                cost = 6 * (spot.fwhm / pitch) ** 2 + 1.1 * order**2
-                if best is None or cost < best[0]:
-                    best = (cost, order, pitch)
-                break
+        # A finer pitch has fewer aliases.
+        first = bisect_left(
+            pitches, True, key=lambda pitch: along @ alias_ratio(f * pitch, order) <= tolerance
+        )
+        if first < len(pitches):
+            pitch = float(pitches[first])
+            # ns per FWHM²: two transforms of its pixels, two passes over about 0.6 points.
+            cost = 6 * (spot.fwhm / pitch) ** 2 + 1.1 * order**2
+            if best is None or cost < best[0]:
+                best = (cost, order, pitch)
     if best is None:
         raise InputError(f"tolerance {2 * tolerance:g} cannot be kept for the spot {spot.profile!r}")
     return best[1], best[2]

@@ -1,4 +1,4 @@
-"""Files of GDSII, and images, without the 0.1 s that a new Python takes for each."""
+"""Files of GDSII, and images, without the 0.1 s and more that a new Python takes for each."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def forked(arguments: list[str]) -> None:
 
 @pytest.fixture
 def forking(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For many small GDSII files; test_gds_bad, test_gds_quirks and `slow` use the real subprocess."""
+    """For many small GDSII files; test_gds_bad and `slow` use the real subprocess."""
     if hasattr(os, "fork"):
         monkeypatch.setattr(hierarchy, "_run", forked)
 
@@ -51,3 +51,10 @@ def decoding(monkeypatch: pytest.MonkeyPatch) -> None:
             raise isolated.no_memory(0) from None
 
     monkeypatch.setattr(isolated, "_run", run)
+
+
+HERE = [
+    pytest.mark.usefixtures("forking", "decoding"),
+    pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
+]
+"""`pytestmark` of a file of tests that read such files, and are not about how they are read."""
