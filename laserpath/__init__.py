@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from laserpath.planning import (
         BoardPlans,
         ColourPlans,
+        DoseMatrix,
         LayerPlans,
         Plan,
         Progress,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
         plan_board,
         plan_colours,
         plan_layers,
+        plan_matrix,
         sensitivity,
     )
     from laserpath.simulation import Simulation, simulate
@@ -56,6 +58,7 @@ __all__ = [
     "ColourPlans",
     "Comparison",
     "Design",
+    "DoseMatrix",
     "Edges",
     "Grid",
     "InputError",
@@ -93,6 +96,7 @@ __all__ = [
     "plan_board",
     "plan_colours",
     "plan_layers",
+    "plan_matrix",
     "profiles",
     "request",
     "sensitivity",
@@ -108,8 +112,8 @@ __getattr__, __dir__ = attach(
         "design.board": ("BoardExposure", "CircuitBoard", "load_board"),
         "machine.framing": ("frame",),
         "planning": (
-            "BoardPlans", "ColourPlans", "LayerPlans", "Plan", "Progress", "plan", "plan_board",
-            "plan_colours", "plan_layers", "sensitivity",
+            "BoardPlans", "ColourPlans", "DoseMatrix", "LayerPlans", "Plan", "Progress", "plan", "plan_board",
+            "plan_colours", "plan_layers", "plan_matrix", "sensitivity",
         ),
         "simulation": ("Simulation", "simulate"),
         "simulation.comparison": ("Comparison", "compare"),

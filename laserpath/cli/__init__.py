@@ -40,6 +40,7 @@ COMMANDS = {
     "resume": ("laserpath.cli.programs:resume", "Write the rest of a G-code program that was interrupted"),
     "frame": ("laserpath.cli.programs:frame", "Write a pass around what a G-code file exposes"),
     "calibrate": ("laserpath.cli.calibrate:calibrate", "Write a test chart to expose and measure"),
+    "matrix": ("laserpath.cli.calibrate:matrix", "Repeat a design with other doses, to find its dose"),
     "fit": ("laserpath.cli.calibrate:fit", "Fit spot and resin profiles to measurements"),
     "profiles": ("laserpath.cli.profiles:profiles", "List, show, create, check machines, resins, spots"),
     "slicer": ("laserpath.cli.slicer:slicer", "Replan a slicer's G-code for the laser, layer by layer"),

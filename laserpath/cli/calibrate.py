@@ -1,12 +1,13 @@
 """`laserpath calibrate`: parse, lay out, report, write; `laserpath fit`: read, fit, report, write.
 
-`fit --printed` fits a photograph of a print to the commanded image.
+`fit --printed` fits a photograph of a print to the commanded image. `matrix` is a chart of one's own design.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,15 +17,17 @@ from click.core import ParameterSource
 
 from laserpath.base import limits
 from laserpath.base.errors import InputError, figure
-from laserpath.base.quantities import DOSE, LENGTH, SPEED, Units
+from laserpath.base.quantities import DOSE, LENGTH, NUMBER, SPEED, Units
 from laserpath.cli import show
+from laserpath.cli.ending import TOLERANCE_MISSED, Interrupts
 from laserpath.cli.grouped import GroupedCommand, Options, Parsed, options
-from laserpath.cli.options import LIMITS, OUTPUT, PROCESS
+from laserpath.cli.options import DESIGN, FILES, LIMITS, OUTPUT, PLAN, PROCESS
 from laserpath.config import request
-from laserpath.config.values import Quantity
+from laserpath.config.values import Quantity, Series
 
 if TYPE_CHECKING:
     from laserpath.calibration import Chart, Fit, PrintFit
+    from laserpath.planning import DoseMatrix, Progress
 
 
 LINE_ENERGY: Units = {"mJ/mm": Fraction(1), "uJ/mm": Fraction(1, 1000), "J/m": Fraction(1)}
@@ -138,6 +141,140 @@ def calibrate(**given: Any) -> None:
         click.echo(_chart_json(chart, written, warnings))
     elif not given["quiet"]:
         click.echo("wrote " + ", ".join(map(str, written)))
+
+
+_KEPT = ("origin", "offset", "align", "align_fit", "grey")
+"""Options of a design that say nothing here: the copies are side by side, from the work zero on."""
+_MATRIX: Options = {
+    "Matrix": {
+        "--dose": {
+            "type": Parsed(Series(NUMBER, ""), "dose"),
+            "metavar": "LOW:HIGH:N",
+            "default": "0.8:1.2:5",
+            "help": "Doses of the columns, relative to the plan's: from, to and how many, or a list: "
+            "0.8,1,1.3  [0.8:1.2:5]",
+        },
+        "--focus": {
+            "type": Parsed(Series(LENGTH, "mm"), "focus"),
+            "metavar": "LOW:HIGH:N",
+            "default": "0",
+            "help": "Z of the rows: -0.1:0.1:3mm; the machine's profile must have z_travel_mm  [0]",
+        },
+        "--decimal": _CHART["Chart"]["--decimal"],
+        "--project": FILES["Output"]["--project"],
+    },
+    "Design": {
+        name: row for name, row in DESIGN["Design"].items()
+        if name.removeprefix("--").replace("-", "_") not in _KEPT
+    },
+    "Plan": {name: row for name, row in PLAN["Plan"].items() if name != "--report"},
+}  # fmt: skip
+
+_MATRIX_EPILOG = """\b
+Examples:
+  laserpath matrix design.svg --machine my-laser.toml
+  laserpath matrix design.svg --dose 0.6:1.6:6 -o out
+  laserpath matrix logo.svg --dose 0.8,1,1.25 --focus -0.1:0.1:3mm --machine my-laser.toml
+
+\b
+If the copy of dose f prints right, the critical dose is f times the one that you planned with. Below
+each copy are three lines: `laserpath fit DESIGN.matrix.csv` takes their widths.
+
+\b
+Exit codes: 0 success; 2 bad input, nothing written; 3 files written, but --max-epe is not met;
+130 interrupted, nothing written.
+
+\b
+CAUTION: a laser that cures resin can blind you faster than you can blink. Enclose the beam or
+wear goggles rated for its wavelength; never leave the machine unattended."""
+
+
+@click.command(cls=GroupedCommand, epilog=_MATRIX_EPILOG)
+@click.argument("design", metavar="DESIGN", type=click.Path())
+@options(OUTPUT, _MATRIX, PROCESS, LIMITS)
+@click.pass_context
+def matrix(context: click.Context, /, design: str, **given: Any) -> None:
+    """Repeat DESIGN in a grid, a dose for each column and a focus for each row, to find them by one print.
+
+    The design is planned once. Writes DESIGN.matrix.gcode, a drawing of it, DESIGN.matrix.svg, and the
+    sheet to fill in, DESIGN.matrix.csv, or one for each row.
+    """
+    from laserpath.base.files import check_folder, check_places
+
+    with Interrupts() as interrupts:
+        import laserpath
+        from laserpath.cli import plan, progress
+        from laserpath.physics import optics
+        from laserpath.planning import forecast, matrix_paths
+
+        folder = Path(given["output"])
+        check_folder(folder)
+        file, values = plan.inputs(design, given)
+        values = {name: value for name, value in values.items() if name not in _KEPT}
+        if plan.in_parts(values):
+            raise InputError(
+                "a matrix is of one drawing: choose one of the --colours with --colour, or of the --layers "
+                "with --layer"
+            )
+        process = request.process_of(values)
+        settings = request.settings_of(values, optics.fwhm(process.spot))
+        talk = show.Talk(quiet=given["quiet"] or given["json"], verbose=given["verbose"])
+        with progress.meter(hidden=given["quiet"]) as meter:
+            interrupts.show_on(meter)
+            meter.name = f"reading {Path(file).name}"
+            (drawn,) = plan.designs_of(file, values, process)
+            check_places(matrix_paths(drawn.name, len(given["focus"]), folder))
+            talk.tell(show.in_short(drawn))
+            expected, copies = forecast(drawn, process, settings), len(given["dose"]) * len(given["focus"])
+            expected = replace(expected, write_seconds=copies * expected.write_seconds)
+            meter.expect(expected)
+            progress.tell_expected(expected, talk)
+
+            def listen(now: Progress) -> None:
+                meter(now)
+                interrupts.on_progress()
+
+            made = laserpath.plan_matrix(
+                drawn, process, settings, doses=given["dose"], focus=given["focus"], progress=listen
+            )
+            interrupts.check()
+        written = made.write(folder, decimal=given["decimal"])
+    warnings = tuple(dict.fromkeys((*drawn.warnings, *made.plan.report.warnings)))
+    for sentence in warnings:
+        talk.warn(sentence)
+    if given["json"]:
+        click.echo(_matrix_json(made, written, warnings))
+    elif not given["quiet"]:
+        click.echo(_matrix_in_short(made))
+        click.echo("wrote " + ", ".join(map(str, written)))
+    if not made.plan.within_tolerance:
+        click.echo(f"laserpath: {show.tolerance_missed(made.plan)}", err=True)
+        context.exit(TOLERANCE_MISSED)
+
+
+def _matrix_in_short(made: DoseMatrix) -> str:
+    width, height = made.size
+    rows = f", {len(made.focus)} rows" if len(made.focus) > 1 else ""
+    return (
+        f"matrix: {figure(width, 4)} × {figure(height, 4)} mm, doses "
+        f"{', '.join(f'{dose:g}' for dose in made.doses)}{rows}, {made.write_time:.0f} s to write; "
+        f"the plan: {made.plan.verdict[1]}"
+    )
+
+
+def _matrix_json(made: DoseMatrix, written: tuple[Path, ...], warnings: tuple[str, ...]) -> str:
+    content = {
+        "design": made.plan.design.name,
+        "files": [str(path) for path in written],
+        "doses": made.doses.tolist(),
+        "executed": made.executed.tolist(),
+        "focus_mm": made.focus.tolist(),
+        "size_mm": made.size,
+        "write_time_s": made.write_time,
+        "within_tolerance": bool(made.plan.within_tolerance),
+        "warnings": warnings,
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def plain_name(name: str) -> str:

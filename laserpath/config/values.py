@@ -49,6 +49,30 @@ class Quantity:
 
 
 @dataclass(frozen=True, slots=True)
+class Series:
+    """Parser of `0.8:1.2:5`, five numbers from 0.8 to 1.2, and of `0.8,1,1.2`; a unit at the end is of all.
+
+    unit: of bare numbers.
+    """
+
+    units: Units
+    unit: str
+
+    def __call__(self, value: Any) -> tuple[float, ...]:
+        """The numbers in laserpath's units."""
+        written, one = as_written(value), Quantity(self.units, self.unit, low=None)
+        end = re.search(r"[a-zµμ]*\s*$", written, re.I)
+        body, unit = (written[: end.start()], end[0]) if end else (written, "")
+        parts = body.split(":") if ":" in body else body.split(",")
+        if ":" not in body:
+            return tuple(one(part + unit) for part in parts)  # type: ignore[misc]  # no lengths in FWHM
+        if len(parts) != 3 or not re.fullmatch(r"\s*\d{1,3}\s*", parts[2]) or int(parts[2]) < 2:
+            raise InputError(f"{written!r} is not like 0.8:1.2:5, from 0.8 to 1.2 in 5 steps, or 0.8,1,1.2")
+        low, high, count = one(parts[0] + unit), one(parts[1] + unit), int(parts[2])
+        return tuple(low + (high - low) * k / (count - 1) for k in range(count))  # type: ignore[operator]
+
+
+@dataclass(frozen=True, slots=True)
 class OneOf:
     """Parser of a word that must be one of these."""
 

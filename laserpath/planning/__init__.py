@@ -12,6 +12,7 @@ from laserpath.planning.colours import ColourPlans, plan_colours
 from laserpath.planning.costs import PlanStep
 from laserpath.planning.forecasts import Forecast, forecast
 from laserpath.planning.headers import header
+from laserpath.planning.matrix import DoseMatrix, matrix_paths, plan_matrix
 from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.output import paths_of
 from laserpath.planning.pipeline import Plan, plan
@@ -28,7 +29,8 @@ from laserpath.planning.stack import (
 from laserpath.planning.unconstrained import limit
 
 __all__ = [
-    "BoardPlans", "ColourPlans", "Forecast", "LayerPlans", "Plan", "PlanStep", "Progress", "Stack",
-    "forecast", "forecast_stack", "header", "limit", "paths_of", "plan", "plan_board", "plan_colours",
-    "plan_layers", "plan_stack", "sensitivity", "stacked", "together",
+    "BoardPlans", "ColourPlans", "DoseMatrix", "Forecast", "LayerPlans", "Plan", "PlanStep", "Progress",
+    "Stack", "forecast", "forecast_stack", "header", "limit", "matrix_paths", "paths_of", "plan",
+    "plan_board", "plan_colours", "plan_layers", "plan_matrix", "plan_stack", "sensitivity", "stacked",
+    "together",
 ]  # fmt: skip

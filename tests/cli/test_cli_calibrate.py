@@ -165,3 +165,68 @@ def test_every_profile_that_can_be_fitted_is_a_choice() -> None:
     (spot,) = [one for one in cli.commands_by_name()["fit"].params if one.name == "spot"]
     assert isinstance(spot.type, click.Choice)
     assert tuple(spot.type.choices) == FITTED_PROFILES
+
+
+# laserpath matrix
+
+MATRIX = ("--initial", "contour", "--iterations", "5", "--quality", "draft")
+
+
+@pytest.fixture
+def square(folder: Path) -> Path:
+    text = '<svg xmlns="http://www.w3.org/2000/svg" width="2mm" height="2mm" viewBox="0 0 2 2">{}</svg>'
+    (folder / "square.svg").write_text(text.format('<rect x=".4" y=".4" width="1.2" height="1.2"/>'))
+    return folder / "square.svg"
+
+
+def test_a_matrix_of_a_design(square: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (
+        profiles.text("machine", "grbl-diode-405")
+        .replace("# z_travel_mm", "z_travel_mm")
+        .replace("[0, 40]", "[-1, 40]")
+    )
+    Path("mine.toml").write_text(text)
+    words = ("--dose", "0.9:1.1:3", "--focus", "-50:50:2um", "--machine", "mine.toml", "--json", "-o", "out")
+    assert run("matrix", "square.svg", *MATRIX, *words) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["doses"] == [0.9, 1, 1.1] and content["focus_mm"] == [-0.05, 0.05]
+    assert content["executed"] == pytest.approx(content["doses"], rel=0.01)
+    names = [f"square.matrix{end}" for end in ("-A.csv", "-B.csv", ".gcode", ".svg")]
+    assert files(Path("out")) == names
+    assert run("check", "out/square.matrix.gcode", "--machine", "mine.toml") == 0
+
+
+def test_a_matrix_says_what_it_wrote(square: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also with the origin of a project beside it, which says nothing here."""
+    Path("laserpath.toml").write_text('origin = "own"\noffset = "-1,-1mm"\n')
+    assert run("matrix", "square.svg", *MATRIX, "--dose", "0.9,1.1") == 0
+    printed = capsys.readouterr()
+    assert "doses 0.9, 1.1, " in printed.out and " s to write; the plan: " in printed.out
+    assert "wrote square.matrix.gcode, square.matrix.svg, square.matrix.csv" in printed.out
+    assert "about " in printed.err and " to plan" in printed.err
+    assert run("matrix", "square.svg", *MATRIX, "--dose", "1", "--max-epe", "1nm", "-q") == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--dose", "0.8:1.2"), "'0.8:1.2' is not like 0.8:1.2:5, from 0.8 to 1.2 in 5 steps, or 0.8,1,1.2"),
+        (("--dose", "0.8:1.2:1"), "is not like 0.8:1.2:5"),
+        (("--dose", "much"), "'much' is not a number"),
+        (("--dose", "0,1"), "dose 0 must be between 0.05 and 20"),
+        (("--dose", "0.8:1.2:13"), "there are 13 doses, but must be 1 to 12"),
+        (("--dose", "1mm"), "'1mm' is not a number"),
+        (("--focus", "-0.1:0.1:3mm"), "focus needs a Z, and machine "),
+        (("--focus", "0.1J"), "'0.1J' has the unknown unit 'J'"),
+        (("--scale", "50"), "mm long in x, above the 300 mm of machine"),
+        (("--layers", "a,b"), "a matrix is of one drawing"),
+        (("--origin", "own"), "No such option '--origin'"),
+    ],
+)
+def test_a_matrix_that_cannot_be(
+    square: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], words: str
+) -> None:
+    assert run("matrix", "square.svg", *MATRIX, *arguments) == 2
+    printed = capsys.readouterr().err
+    assert words in printed and "Traceback" not in printed
+    assert files(square.parent) == ["square.svg"]
