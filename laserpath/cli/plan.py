@@ -151,6 +151,8 @@ def designs_of(file: str, values: Mapping[str, Any], process: Process) -> tuple[
 
 def _load_parts(job: Job, meter: Meter) -> tuple[PlannedPart, ...]:
     """The colours or layers of the job's file to plan, each with a line that says what it is."""
+    from laserpath.planning import adding_doses
+
     meter.name = f"reading {Path(job.file).name}"
     drawn = designs_of(job.file, job.values, job.process)
     each = request.planned_parts(job.values, job.process, job.settings, drawn)
@@ -158,7 +160,12 @@ def _load_parts(job: Job, meter: Meter) -> tuple[PlannedPart, ...]:
         job.talk.tell(show.part_in_short(one, job.process, job.settings))
     if left := show.left_out(drawn, each, job.values):
         job.talk.warn(left)
-    return each
+    if each[0].kind == "colour":  # which always meet
+        return each
+    near = adding_doses([one.design for one in each], [one.process for one in each])
+    return tuple(
+        one._replace(design=replace(one.design, warnings=(*one.design.warnings, *near))) for one in each
+    )
 
 
 def several(check: Callable[[], None], meter: Meter) -> Callable[[int, int, Progress], None]:

@@ -177,7 +177,7 @@ def _found_layers(data: bytes, format_: str, reading: Reading) -> tuple[FoundPar
         shown[name] = shown.get(name, False) or seen
     if not shown:
         return ()
-    read = _module(format_).read_layers(data, "drawing", replace(reading, split=tuple(shown)))
+    read = _module(format_).read_layers(data, "drawing", replace(reading, split=tuple(shown))).layers
     return tuple(
         FoundPart(name, seen, None, str(one)) if isinstance(one, InputError) else FoundPart(name, seen, one)
         for (name, seen), one in zip(shown.items(), read, strict=True)

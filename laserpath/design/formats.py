@@ -318,8 +318,8 @@ class FileFormat:
 
     module: in `laserpath/design/`, with `read(data: bytes, name: str, reading: Reading) → Design`;
     `vector.py` is a short one. If it heeds `colours`, also with `read_colours`, of the same arguments, → a
-    design for each colour; if it heeds `split`, with `read_layers` → a design for each layer of it, or the
-    error why it has none, and `layer_names(data, reading)` → (name, whether it is shown) of each.
+    design for each colour; if it heeds `split`, with `read_layers` → the `LayersRead` of it, and
+    `layer_names(data, reading)` → (name, whether it is shown) of each.
     suffixes: the usual ones.  heeds: the fields of `Reading` that apply to it.
     magic: first bytes of its files, any of them.  is_text: whether a text, from its first letter on, is of
     this format; None only for a binary format, which then has `magic`.

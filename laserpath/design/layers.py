@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import shapely
 
 from laserpath.base.errors import InputError
-from laserpath.design.reading import Reading
+from laserpath.design.reading import LISTED, Reading
 from laserpath.types import Design, Part
 
 _INKS = (
@@ -34,11 +35,19 @@ class FoundPart:
     kind: str = "layer"
 
 
-def apart(read: Sequence[Design | InputError], name: str, reading: Reading) -> tuple[Design, ...]:
-    """The designs of the layers that are wanted; raises if one of them is empty.
+class LayersRead(NamedTuple):
+    """What a reader has of `reading.split`: of each layer its design, or why it has none.
 
-    read: of each layer of `reading.split` its design, or why it has none.  name: of the drawing.
+    unlisted: names of layers that are shown, but not among them.
     """
+
+    layers: tuple[Design | InputError, ...]
+    unlisted: tuple[str, ...] = ()
+
+
+def apart(found: LayersRead, name: str, reading: Reading) -> tuple[Design, ...]:
+    """The designs of the layers that are wanted; raises if one of them is empty. name: of the drawing."""
+    read = found.layers
     areas = [one.area for one in read if isinstance(one, Design)]
     files, out = _file_names(reading.split), []
     hull = shapely.convex_hull(shapely.geometrycollections(areas))
@@ -48,8 +57,18 @@ def apart(read: Sequence[Design | InputError], name: str, reading: Reading) -> t
         if isinstance(one, InputError):
             raise InputError(f"layer {layer!r}: {one}")
         part = Part(name, number, layer, _INKS[(number - 1) % len(_INKS)], hull, "layer")
-        out.append(replace(one, name=f"{name}-{files[number - 1]}", part=part))
+        warnings = (*one.warnings, *_left_out(found.unlisted))
+        out.append(replace(one, name=f"{name}-{files[number - 1]}", part=part, warnings=warnings))
     return tuple(out)
+
+
+def _left_out(unlisted: Sequence[str]) -> Iterator[str]:
+    """The warning about layers that are not listed."""
+    if unlisted:
+        names = ", ".join(map(repr, unlisted[:LISTED]))
+        more = f" and {len(unlisted) - LISTED} more" if len(unlisted) > LISTED else ""
+        some, be = ("layer", "is") if len(unlisted) == 1 else ("layers", "are")
+        yield f"{some} {names}{more} {be} not listed, and {be} left out"
 
 
 def _file_names(layers: Sequence[str]) -> list[str]:

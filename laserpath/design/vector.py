@@ -35,6 +35,7 @@ from laserpath.base.errors import InputError, figure
 from laserpath.base.quantities import LENGTH
 from laserpath.design.curves import Pen, Polyline, stroke
 from laserpath.design.fill import Polygons, check_reach, joined
+from laserpath.design.layers import LayersRead
 from laserpath.design.reading import Reading, unknown
 from laserpath.types import Design, DrawnLines
 
@@ -370,7 +371,7 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
     return Design(shapely.normalize(area), name, warnings=shapes.warnings(), source=source)
 
 
-def read_layers(data: bytes, name: str, reading: Reading) -> tuple[Design | InputError, ...]:
+def read_layers(data: bytes, name: str, reading: Reading) -> LayersRead:
     """A design for each layer of `reading.split`, or why it has none. name: of the drawing."""
     read(data, name, replace(reading, layers=reading.split))  # which refuses those that are not there
     found: list[Design | InputError] = []
@@ -379,7 +380,8 @@ def read_layers(data: bytes, name: str, reading: Reading) -> tuple[Design | Inpu
             found.append(read(data, name, replace(reading, layers=(layer,))))
         except InputError as error:
             found.append(error)
-    return tuple(found)
+    others = (layer for layer, _ in layer_names(data, reading) if layer not in reading.split)
+    return LayersRead(tuple(found), tuple(others))
 
 
 def layer_names(data: bytes, reading: Reading) -> tuple[tuple[str, bool], ...]:

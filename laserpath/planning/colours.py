@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 
+import shapely
+
 from laserpath import report
-from laserpath.base.errors import InputError, one_line
+from laserpath.base.errors import InputError, figure, one_line
 from laserpath.base.files import write_all
+from laserpath.base.overlay import within
 from laserpath.config import project as project_file
 from laserpath.machine import framing
+from laserpath.physics import optics
 from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.pipeline import Plan, plan
 from laserpath.types import Design, Part, Process, Settings
+
+_NOTHING_FWHM2 = 1e-3
+"""Overlap, in FWHM², up to which parts touch only; a larger one calls more overlaps a touch."""
 
 ColourListener = Callable[[int, int, Progress], None]
 """(number of the plan, from 0; how many; its progress)."""
@@ -60,6 +68,26 @@ class ColourPlans:
         return project_file.text_of_parts(
             [(one.design, one.process, one.settings) for one in self.plans], folder
         )
+
+
+def adding_doses(designs: Sequence[Design], processes: Sequence[Process]) -> tuple[str, ...]:
+    """A sentence for each two parts in one resin that come nearer to each other than the spot is wide.
+
+    Each is planned as if it were alone. If both are exposed before the resin is washed, their doses add up.
+    """
+    told = []
+    for (one, own), (other, its) in combinations(zip(designs, processes, strict=True), 2):
+        width = optics.fwhm(own.spot)
+        shapely.prepare(one.area)
+        if own.resin.name != its.resin.name or not shapely.dwithin(one.area, other.area, width):
+            continue
+        both = within(one.area, other.area).area if shapely.intersects(one.area, other.area) else 0.0
+        how = "come nearer than the spot is wide"
+        if both > _NOTHING_FWHM2 * width**2:
+            how = f"overlap, on {figure(both)} mm²"
+        names = f"{_part(one).kind}s {_part(one).name!r} and {_part(other).name!r}"
+        told.append(f"{names} {how}: their doses add up there unless {own.resin.name} is washed in between")
+    return tuple(told)
 
 
 def files_of_all(

@@ -100,6 +100,15 @@ def test_a_design_for_each_layer_in_the_order_asked_for(file: Path) -> None:
         )  # of both, but not of the layer that is not listed
 
 
+def test_layers_that_are_not_listed_are_named(file: Path) -> None:
+    """But for those of a layout, which has dozens."""
+    told = [] if file.suffix in (".gds", ".oas") else ["layers '1', '2' are not listed, and are left out"]
+    (one,) = load_layers(file, ["3"], tolerance=0.001)
+    assert [text for text in one.warnings if "listed" in text] == told
+    (one,) = load_layers(file, list(BOXES), tolerance=0.001, reading=Reading(0.001, layers=("1",)))
+    assert not any("listed" in text for text in one.warnings)
+
+
 def test_layers_that_are_not_wanted_still_size_and_place_the_drawing(file: Path) -> None:
     reading, double = Reading(0.001, layers=("1",)), Arrangement(size=(11.0, None))
     (one,) = load_layers(file, list(BOXES), tolerance=0.001, reading=reading, arrangement=double)

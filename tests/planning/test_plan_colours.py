@@ -9,10 +9,11 @@ import pytest
 import shapely
 
 import laserpath
-from laserpath import ColourPlans, Process, Resin, Settings, Spot
+from laserpath import ColourPlans, Design, Part, Process, Resin, Settings, Spot
 from laserpath.base.errors import InputError
 from laserpath.config import project, request
 from laserpath.design import load_colours
+from laserpath.planning import adding_doses
 
 SVG = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="4mm" height="3mm" viewBox="0 0 4 3">'
@@ -129,3 +130,20 @@ def test_programs_that_would_not_be_in_register_are_refused(plans: ColourPlans) 
         laserpath.plan_colours([replace(red, part=None)])
     with pytest.raises(InputError, match="no colours or layers to plan"):
         laserpath.plan_colours([])
+
+
+def test_layers_in_one_resin_whose_doses_add_up_are_named() -> None:
+    """Those nearer than the spot, 0.1 mm, and those that overlap; not if they have resins of their own."""
+    hull = shapely.box(0, 0, 9, 1)
+
+    def layer(number: int, x: float) -> Design:
+        part = Part("panel", number, f"l{number}", "#000000", hull, "layer")
+        return Design(shapely.box(x, 0, x + 1, 1), f"panel-l{number}", part=part)
+
+    each = [layer(1, 0.0), layer(2, 1.05), layer(3, 2.0), layer(4, 5.0)]
+    process = Process(spot=Spot(fwhm=0.1))
+    near, overlap = adding_doses(each, [process] * 4)
+    assert near.startswith("layers 'l1' and 'l2' come nearer than the spot is wide: their doses add up")
+    assert overlap.startswith("layers 'l2' and 'l3' overlap, on 0.05 mm²")
+    other = replace(process, resin=replace(process.resin, name="other"))
+    assert adding_doses(each, [process, other, process, process]) == ()

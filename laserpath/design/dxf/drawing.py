@@ -343,7 +343,11 @@ class Layers:
 
     def why_not(self, layer: int) -> str:
         """Why a layer does not count; '' if it was not chosen."""
-        return "" if self._chosen else self._hidden.get(layer, "")
+        return "" if self._chosen else self.hidden(layer)
+
+    def hidden(self, layer: int) -> str:
+        """Why a layer is not shown; '' if it is."""
+        return self._hidden.get(layer, "")
 
 
 def listed(names: Iterable[str]) -> str:

@@ -26,6 +26,7 @@ from laserpath.design.dxf.blocks import CLOSED, FILLED, LARGEST, OPEN, Curves, E
 from laserpath.design.dxf.drawing import NAMED, DrawingFile, Layers, listed
 from laserpath.design.enclosed import SAME, Gap, enclosed
 from laserpath.design.fill import EVENODD
+from laserpath.design.layers import LayersRead
 from laserpath.design.reading import Reading
 from laserpath.design.vector import Line, followed, hairlines
 from laserpath.types import Design
@@ -146,7 +147,7 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
         return _design(drawing, _curves(drawing, reading), name, reading)
 
 
-def read_layers(data: bytes, name: str, reading: Reading) -> tuple[Design | InputError, ...]:
+def read_layers(data: bytes, name: str, reading: Reading) -> LayersRead:
     """A design for each layer of `reading.split`, or why it has none. name: of the drawing."""
     with np.errstate(all="ignore"):
         whole = replace(reading, layers=reading.split)
@@ -154,9 +155,12 @@ def read_layers(data: bytes, name: str, reading: Reading) -> tuple[Design | Inpu
         curves = _curves(drawing, whole)
         counts = _counted(drawing.layers)
         zero = _far(_in_mm(curves, counts[curves.layer], drawing.unit))
-        return tuple(
+        layers = drawing.layers
+        unlisted = [k for k in np.unique(curves.layer) if not counts[k] and not layers.hidden(k)]
+        parts = (
             _alone(drawing, curves, name, replace(reading, layers=(layer,)), zero) for layer in reading.split
         )
+        return LayersRead(tuple(parts), tuple(layers.names[k] for k in unlisted))
 
 
 def layer_names(data: bytes, reading: Reading) -> tuple[tuple[str, bool], ...]:

@@ -11,6 +11,7 @@ from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError, did_you_mean, figure
 from laserpath.design import fill
 from laserpath.design.gds.hierarchy import CONTEXT, Cells, Hierarchy, Ints, Rings, below, table
+from laserpath.design.layers import LayersRead
 from laserpath.design.reading import Reading
 from laserpath.design.vector import Line, followed
 from laserpath.types import Design
@@ -30,13 +31,16 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
         return _design(tree, choice, name, reading)
 
 
-def read_layers(data: bytes, name: str, reading: Reading) -> tuple[Design | InputError, ...]:
-    """A design for each layer of `reading.split`, or why it has none. name: of the drawing."""
+def read_layers(data: bytes, name: str, reading: Reading) -> LayersRead:
+    """A design for each layer of `reading.split`, or why it has none. name: of the drawing.
+
+    That others are not listed is no surprise: a layout has dozens, most of them for other steps.
+    """
     _sniff(data)
     with np.errstate(all="ignore"):
         tree, choice = _checked(data, reading)
         _chosen(tree, reading.split)  # which refuses those that are not there
-        return tuple(_alone(tree, choice, name, layer, reading) for layer in reading.split)
+        return LayersRead(tuple(_alone(tree, choice, name, layer, reading) for layer in reading.split))
 
 
 def layer_names(data: bytes, reading: Reading) -> tuple[tuple[str, bool], ...]:

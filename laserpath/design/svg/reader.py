@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -17,6 +17,7 @@ from laserpath.base.quantities import LENGTH
 from laserpath.design import colours
 from laserpath.design.colours import MOST
 from laserpath.design.fill import without_specks
+from laserpath.design.layers import LayersRead
 from laserpath.design.reading import Reading, unknown
 from laserpath.design.svg import shapes, values
 from laserpath.design.svg.document import Document, tag
@@ -45,9 +46,15 @@ def read_colours(data: str | bytes, name: str, reading: Reading) -> tuple[Design
     return _read(data, reading, lambda document, page: _colours(document, page, name, reading))
 
 
-def read_layers(data: str | bytes, name: str, reading: Reading) -> tuple[Design | InputError, ...]:
+def read_layers(data: str | bytes, name: str, reading: Reading) -> LayersRead:
     """A design for each layer of `reading.split`, or why it has none. name: of the drawing."""
-    return _read(data, reading, lambda document, page: tuple(_apart(document, page, name, reading)))
+    return _read(
+        data,
+        reading,
+        lambda document, page: LayersRead(
+            tuple(_apart(document, page, name, reading)), tuple(_unlisted(document, reading.split))
+        ),
+    )
 
 
 def layer_names(data: str | bytes, reading: Reading) -> tuple[tuple[str, bool], ...]:
@@ -104,6 +111,13 @@ def _followed(document: Document, page: values.Page, name: str, reading: Reading
     corner = np.min([xy.min(axis=0) for xy, _ in lines], axis=0) if lines else np.zeros(2)
     moved = [(xy - corner, width) for xy, width in lines]
     return followed(moved, name, reading, filled, document.warnings())
+
+
+def _unlisted(document: Document, listed: Sequence[str]) -> Iterator[str]:
+    """The layers that are shown, but not listed; none if what is listed lies inside of layers."""
+    shown = dict(shown_layers(document, Styles(document)))
+    if set(listed) <= set(shown):
+        yield from (name for name, seen in shown.items() if seen and name not in listed)
 
 
 def _colours(document: Document, page: values.Page, name: str, reading: Reading) -> tuple[Design, ...]:
