@@ -14,9 +14,12 @@ from laserpath.types import Design, Machine, Process, Resin, Settings, Spot
 
 
 def header(
-    design: Design, process: Process, settings: Settings, warnings: Iterable[str] = ()
+    design: Design, process: Process, settings: Settings, warnings: Iterable[str] = (), parts: str = ""
 ) -> tuple[str, ...]:
-    """The header: version, machine, spot, resin, settings, warnings and project file; one sentence a line."""
+    """The header: version, machine, spot, resin, settings, warnings and project file; one sentence a line.
+
+    parts: a sentence on what the program holds besides the design, or instead of it.
+    """
     from laserpath import __version__
 
     settings = replace(settings, report="full")  # nothing of the program depends on it
@@ -41,6 +44,7 @@ def header(
         f"Resin: {resin.name}, {resin.tone}, critical dose {_dose(resin)}",
         "Settings: " + ", ".join(f"{name} {value}" for name, value in _settings(settings)),
         *(f"Warning: {sentence}" for sentence in warnings),
+        *([parts] if parts else []),
         project.IN_HEAD,
         *_project(project.text(design, process, settings), gcode.dialect(machine.dialect)),
     )

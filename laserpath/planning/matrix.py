@@ -294,7 +294,7 @@ def plan_matrix(
     )
     whole = replace(planned.design, area=area, page=None, part=None)
     anywhere = replace(planned.settings, origin="auto", offset=(0.0, 0.0))  # of a plan of the design alone
-    top = (*header(whole, process, anywhere, planned.report.warnings), *_said(doses, focus))
+    top = header(whole, process, anywhere, planned.report.warnings, _said(doses, focus))
     seconds = gcode.motion.execute(moves, convert.controller(process.machine)).write_time
     items = tuple(tuple(item for item, _ in row) for row in grid.items)
     return DoseMatrix(
@@ -429,11 +429,9 @@ def _joined(
     return gcode.concat(parts)
 
 
-def _said(doses: Sequence[float], focus: Sequence[float]) -> tuple[str, ...]:
-    """Comments at the top of the program."""
+def _said(doses: Sequence[float], focus: Sequence[float]) -> str:
+    """A comment at the top of the program."""
     columns = ", ".join(f"{dose:g}" for dose in doses)
     rows = ", ".join(f"{LETTERS[k]} {z:g}" for k, z in enumerate(focus))
-    return (
-        f"Matrix: from left to right doses of {columns} times the plan's"
-        + (f"; from the top rows with focus {rows} mm" if len(focus) > 1 else ""),
-    )
+    said = f"Matrix: from left to right doses of {columns} times the plan's"
+    return f"{said}; from the top rows with focus {rows} mm" if len(focus) > 1 else said

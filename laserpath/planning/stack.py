@@ -329,10 +329,8 @@ def _program(
     """The verified program of some of the layers."""
     heights, chosen = [stack.z[k] for k in numbers], [plans[k] for k in numbers]
     planned = len({stack.plan_of[k] for k in numbers})
-    top = (
-        *header(stack.whole, stack.process, stack.settings, warnings),
-        f"Layers: {len(chosen)}, {planned} of them planned, z {heights[0]:g} to {heights[-1]:g} mm",
-    )
+    parts = f"Layers: {len(chosen)}, {planned} of them planned, z {heights[0]:g} to {heights[-1]:g} mm"
+    top = header(stack.whole, stack.process, stack.settings, warnings, parts)
     moves = _stacked(heights, chosen, stack.process, settle)
     return verified(moves, stack.process.machine, top)[0]
 

@@ -194,6 +194,7 @@ def test_a_matrix_of_a_design(square: Path, capsys: pytest.CaptureFixture[str]) 
     names = [f"square.matrix{end}" for end in ("-A.csv", "-B.csv", ".gcode", ".svg")]
     assert files(Path("out")) == names
     assert run("check", "out/square.matrix.gcode", "--machine", "mine.toml") == 0
+    assert run("frame", "out/square.matrix.gcode", "-o", "out") == 0, "with the project in its head"
 
 
 def test_a_matrix_says_what_it_wrote(square: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,6 +18,7 @@ import gcode
 import laserpath
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
+from laserpath.config import project, request
 from laserpath.machine import convert
 from laserpath.machine.program import longest_piece
 from laserpath.planning.stack import same
@@ -95,6 +96,16 @@ def test_each_layer_gets_the_light_of_its_plan(name: str) -> None:
     rests = (np.diff(run.xyz, axis=0) == 0).all(axis=1)
     assert not (run.light[rests] * run.duration[rests]).any()
     assert done.write_time == pytest.approx(run.write_time, rel=0.05)
+
+
+def test_the_head_of_the_program_has_the_project_of_its_machine() -> None:
+    """With which `laserpath frame` and `resume` read it."""
+    done = cone("grbl")
+    saved = project.in_head(done.program, "cone.gcode")
+    assert saved is not None
+    process = request.process_of(saved.values)
+    assert (process.machine.name, process.spot.fwhm) == (SPOKEN["grbl"].name, 0.4)
+    assert "; Layers: 4, 2 of them planned, z 0.1 to 0.4 mm" in done.program
 
 
 def test_one_program_for_each_layer(tmp_path: Path) -> None:
