@@ -5,7 +5,7 @@ slow     `make test-slow`    more than a second or two; `make test-guards` is th
 tools    `make test-tools`   with programs beside Python: tools.PACKAGES, and the readers of G-code
 parity   `make test-parity`  with PyTorch and JAX
 
-Random tests are among the slow ones too, there with all their examples: the fast set tries a twelfth of them.
+Random tests are among the slow ones too, there with all their examples: the fast set tries a twentieth.
 
 `make test-lower` runs the fast tests of some files once more, with the oldest dependencies: OLDEST. Run as a
 program, this file prints them.
@@ -52,7 +52,7 @@ Chosen by the modules that import the dependency: the fast tests of those module
 ALL_EXAMPLES = 100
 """Of a random test that names no number, with the slow tests."""
 
-QUICK_EXAMPLES = 8
+QUICK_EXAMPLES = 5
 """The same in the fast set, always the same ones: more find more there, and take longer."""
 
 
@@ -62,8 +62,8 @@ def thorough(choice: str) -> bool:
 
 
 def few(number: int) -> int:
-    """The examples for a random test that has `number` with the slow tests: at least four."""
-    return max(number * settings().max_examples // ALL_EXAMPLES, min(number, 4))
+    """The examples for a random test that has `number` with the slow tests: at least three."""
+    return max(number * settings().max_examples // ALL_EXAMPLES, min(number, 3))
 
 
 def examples(number: int) -> settings:

@@ -100,7 +100,7 @@ def test_random_tests_run_again_among_the_slow_with_all_their_examples() -> None
     assert given == ["slow"]
     assert few(ALL_EXAMPLES) == examples(ALL_EXAMPLES).max_examples == settings().max_examples
     assert settings().max_examples in (QUICK_EXAMPLES, ALL_EXAMPLES)
-    assert few(3) == 3 and few(12) == max(4, 12 * settings().max_examples // ALL_EXAMPLES)
+    assert few(3) == 3 and few(12) == max(3, 12 * settings().max_examples // ALL_EXAMPLES)
 
 
 def test_a_missing_program_fails_the_test_and_says_what_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,6 +41,7 @@ def bounded(body: str, folder: Path) -> Path:
     return script
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="it has no such limits")
 def test_a_process_has_a_limit_of_the_processors_time(tmp_path: Path) -> None:
     """One that waits and one that computes for ever."""

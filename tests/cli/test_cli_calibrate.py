@@ -13,6 +13,7 @@ import pytest
 from commands import run
 
 from laserpath import calibration
+from laserpath.calibration import profiles as written
 from laserpath.cli import cli
 from laserpath.config import profiles
 from laserpath.types import FITTED_PROFILES
@@ -26,6 +27,12 @@ from test_calibration_sheet import fill
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Matplotlib's drawing takes most of the time of a fit; one test looks at it."""
+    monkeypatch.setattr(written, "fit_svg", lambda *_: "<svg/>")
 
 
 @pytest.fixture
@@ -106,13 +113,15 @@ def test_the_picture_is_the_same_again(sheet: Path) -> None:
     assert pictures[0] == pictures[1]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_layer_is_cured_through_by_the_working_curve(sheet: Path) -> None:
-    assert run("fit", "chart.csv", "--layer", "50um", "-q") == 0
+    assert run("fit", "chart.csv", "--layer", "50um", "--spot", "gaussian", "-q") == 0
     resin = profiles.resin(sheet.parent / "chart.resin.toml")
     assert resin.e_c is not None and resin.penetration_depth is not None
     assert resin.critical_dose == pytest.approx(resin.e_c * np.exp(0.05 / resin.penetration_depth), rel=1e-3)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_fit_as_json(sheet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ("--spot", "gaussian", "--width-error", "3um", "--depth-error", "5um", "--robust")
     assert run("fit", "chart.csv", "--json", *arguments) == 0
@@ -137,6 +146,7 @@ def test_a_fit_as_json(sheet: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ("power_mW,speed_mm_per_s,depth_um\n1,1,5\n2,1,6\n3,1,7\n", "only depths are filled in"),
     ],
 )
+@pytest.mark.usefixtures("undrawn")
 def test_a_sheet_that_tells_nothing_leaves_nothing(
     folder: Path, capsys: pytest.CaptureFixture[str], content: str, words: str
 ) -> None:
@@ -147,11 +157,13 @@ def test_a_sheet_that_tells_nothing_leaves_nothing(
     assert files(folder) == ["bad.csv"]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_missing_sheet_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("fit", "no.csv") == 2
     assert "'no.csv' cannot be read: No such file" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_layers_need_depths(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = "".join(f"{1.4**k},10,{40 + 8 * k}\n" for k in range(6))
     (folder / "a.csv").write_text("power_mW,speed_mm_per_s,width_um\n" + rows)

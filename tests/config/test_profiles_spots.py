@@ -152,10 +152,10 @@ def test_the_top_of_the_picture_is_the_top_of_the_spot(tmp_path: Path) -> None:
 
 
 def test_noise_neither_widens_the_spot_nor_asks_for_a_finer_grid(tmp_path: Path) -> None:
-    save(tmp_path, beam(noise=0.02))
+    save(tmp_path, beam(fwhm=(30.0, 30.0), size=144, noise=0.02))
     measured = spot(tmp_path, "measured = 'beam.png'\npixel_um = 1")
     gaussian = Spot(measured.fwhm, "gaussian")
-    for radius in (0.05, 0.1):
+    for radius in (0.03, 0.06):
         outside = optics.energy_outside(gaussian, radius)
         assert optics.energy_outside(measured, radius) == pytest.approx(outside, abs=0.01)
     assert optics.cutoff(measured, 1e-4) * measured.fwhm < 5

@@ -343,6 +343,7 @@ def test_layers_are_refused() -> None:
         read(GOOD, "a", Reading(0.01, layers=("top",)))
 
 
+@pytest.mark.slow
 def test_forty_thousand_dots_take_a_second() -> None:
     """Measured 1.1 s; the bound catches quadratic growth."""
     picture = np.full((400, 400), 255, np.uint8)

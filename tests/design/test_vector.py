@@ -248,6 +248,7 @@ def many(n: int) -> bytes:
     return f'{{"type":"MultiPolygon","coordinates":[{",".join(squares(n))}]}}'.encode()
 
 
+@pytest.mark.slow
 def test_forty_thousand_polygons_take_a_second() -> None:
     """Measured 0.6 s; the bound catches quadratic growth."""
     data = many(200)

@@ -139,7 +139,7 @@ def _sliced(path: Path, variant: int) -> Sentences:
     text = path.read_bytes().decode("utf-8", "replace")
     settings = Settings(origin=("auto", "design", "page", "centre")[variant])
     stack = sliced.stack_of(text, _process(), settings)
-    return (*stack.notes, f"{len(stack.layers)} layers")
+    return (*stack.notes, f"{len(stack.z)} layers")
 
 
 # Settings

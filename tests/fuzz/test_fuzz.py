@@ -60,7 +60,7 @@ def test_what_failed_once_does_not_fail_again(
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-@pytest.mark.parametrize("count", one_fast([8, 300], 8))
+@pytest.mark.parametrize("count", one_fast([4, 300], 4))
 @pytest.mark.parametrize("name", READERS)
 def test_damaged_files_of_every_format_are_read_or_refused(name: str, count: int, tmp_path: Path) -> None:
     """Always the same ones; `make fuzz` looks for others."""

@@ -28,7 +28,7 @@ BOX = shapely.box(2, 3, 4, 4)
 PAGE = (1.0, 1.0, 11.0, 6.0)
 POSITIVE = Resin(tone="positive")
 
-BOARD = "%FSLAX46Y46*%\n%MOMM*%\n%ADD10C,0.4*%\nD10*\nX150000000Y-100000000D02*\nX152000000D01*\nM02*\n"
+BOARD = "%FSLAX46Y46*%\n%MOMM*%\n%ADD10C,0.4*%\nD10*\nX150000000Y-100000000D02*\nX150800000D01*\nM02*\n"
 """A track as KiCad writes it: y below zero, far from the corner of the sheet."""
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import shapely
 from builders import outlines_sampled
+from sets import one_fast
 
 import gcode
 import laserpath
@@ -70,7 +71,7 @@ def test_a_plan_executes_its_start_and_its_program_once(
     assert len(executed) == 2 + LEARNED, "the page, the verdict and the run ask the same record"
 
 
-@pytest.mark.parametrize("dialect", ["grbl", "klipper"])
+@pytest.mark.parametrize("dialect", one_fast(["grbl", "klipper"], "klipper"))
 def test_commanded_is_the_dose_that_the_plan_aims_at(executed: list[gcode.Moves], dialect: str) -> None:
     """On every controller, and with the times of the program that is shipped."""
     plan = laserpath.plan(BAR, Process(machine=Machine(dialect=dialect)), QUICK)

@@ -47,7 +47,7 @@ def scene(drawn: Design, grid: Grid) -> Scene:
     return Scene(drawn, grid, PROCESS.spot, PROCESS.resin)
 
 
-@lru_cache(8)
+@lru_cache(32)
 def printed(drawn: Area, lit: Area, level: float = 2.0) -> Measurement:
     """What cures where `lit` is exposed, measured against `drawn`."""
     outline = design(drawn)
@@ -64,7 +64,7 @@ def printed(drawn: Area, lit: Area, level: float = 2.0) -> Measurement:
     return Measurement(figures, replace(STILL, write_time=10.0, ideal_time=9.0), grid, dose, edges)
 
 
-@lru_cache(8)
+@lru_cache(32)
 def inspected(drawn: Area, lit: Area, level: float = 2.0) -> Inspection:
     exposure = printed(drawn, lit, level)
     return inspect(exposure, scene(design(drawn), exposure.grid))

@@ -15,7 +15,7 @@ import shapely
 from builders import design, outlines_sampled
 from hypothesis import given
 from hypothesis import strategies as st
-from sets import examples
+from sets import examples, one_fast
 from shapes import NODING, differing_area
 
 import gcode
@@ -69,7 +69,7 @@ def energy(simulation: Simulation) -> float:
 # Physics
 
 
-@pytest.mark.parametrize("s", [60, 200, 1000])
+@pytest.mark.parametrize("s", one_fast([60, 200, 1000], 1000))
 def test_the_width_of_a_straight_line_is_the_closed_form(s: int) -> None:
     """A Gaussian line of energy q: D(y) = q √(4 ln 2/π)/F exp(−4 ln 2 y²/F²), and D(w/2) = D_c."""
     speed = 20.0

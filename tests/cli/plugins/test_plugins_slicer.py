@@ -338,7 +338,7 @@ def test_the_program_says_what_it_is(stack: tuple[str, gcode.Moves]) -> None:
     [
         ("page", (49.0, 39.0)),
         pytest.param("design", (0.0, 0.0), marks=pytest.mark.slow),
-        ("centre", (-1.0, -1.0)),
+        pytest.param("centre", (-1.0, -1.0), marks=pytest.mark.slow),
     ],
 )
 def test_layers_keep_their_places_to_each_other(origin: str, corner: tuple[float, float]) -> None:

@@ -13,7 +13,7 @@ from laserpath.base.errors import InputError
 from laserpath.operators.strokes import Canvas, StrokePainter, Strokes
 
 FIELDS = ("points", "width", "colour", "alpha")
-SHAPE = (37, 45)
+SHAPE = (29, 35)
 """Not a multiple of a tile."""
 kinds = pytest.mark.parametrize(
     ("ends", "mode", "channels"),
@@ -44,7 +44,7 @@ def differences(painter: StrokePainter, given: Strokes, slope, name: str, step: 
 @kinds
 def test_the_picture_is_the_plain_one(ends, mode, channels):
     rng = np.random.default_rng(3)
-    canvas, given = Canvas(SHAPE, rng.random((*SHAPE, channels)), mode), strokes(rng, 6, ends, channels)
+    canvas, given = Canvas(SHAPE, rng.random((*SHAPE, channels)), mode), strokes(rng, 4, ends, channels)
     expected = picture(given, canvas)
     np.testing.assert_allclose(StrokePainter(canvas, "f64").paint(given), expected, atol=2e-9)
     np.testing.assert_allclose(StrokePainter(canvas, "f32").paint(given), expected, atol=2e-6)
@@ -54,7 +54,7 @@ def test_the_picture_is_the_plain_one(ends, mode, channels):
 def test_the_gradient_is_that_of_differences(ends, mode, channels):
     """Random places, so that no pixel is nearer to a kink than the difference's step."""
     rng = np.random.default_rng(11)
-    canvas, given = Canvas(SHAPE, rng.random(channels), mode), strokes(rng, 9, ends, channels)
+    canvas, given = Canvas(SHAPE, rng.random(channels), mode), strokes(rng, 5, ends, channels)
     given = replace(given, width=given.width + 0.01, alpha=0.01 + 0.98 * given.alpha)
     painter, slope = StrokePainter(canvas, "f64"), rng.normal(size=(*SHAPE, channels))
     found, coarse = painter.gradient(given, slope), StrokePainter(canvas, "f32").gradient(given, slope)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from builders import FWHM, centred_grid, coordinates, random_path
+from sets import one_fast
 
 from laserpath.physics import optics
 from laserpath.physics.dose import DoseModel, engine
@@ -28,10 +29,10 @@ SPOTS = {
 }
 
 
-@pytest.mark.parametrize("spot", SPOTS.values(), ids=SPOTS.keys())
-def test_every_spot_is_spread_as_its_profile(spot):
+@pytest.mark.parametrize("name", one_fast(SPOTS, *(set(SPOTS) - {"defocused airy"})))
+def test_every_spot_is_spread_as_its_profile(name):
     """At a point, 1e-3 of the peak; and an area of points, 1e-3 of its flat dose: no tail is cut."""
-    grid = centred_grid(0.8, 6)
+    spot, grid = SPOTS[name], centred_grid(0.8, 6)
     x, y = coordinates(grid)
     spread = engine(grid, spot, precision="f64").spread
     for at in ((0.0, 0.0), (0.31, -0.473), (-0.79, 0.7)):
