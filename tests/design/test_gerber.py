@@ -394,7 +394,7 @@ def test_flashes_of_copper_are_pads_with_pin_and_net() -> None:
     text = (
         "%ADD10C,1*%\n%ADD11C,0.5*%\n%TO.P,R1,2,in*%\n%TO.N,A\\u0042*%\nD10*\nX0Y0D03*\n"
         "%TD.P*%\nX1000000Y0D02*\nX5000000Y0D01*\n%SRX2Y1I3J0*%\nX2000000Y2000000D03*\n%SR*%\n"
-        "%TD*%\nD11*\nX0Y0D03*\nX7000000Y0D03*\n%LPC*%\nX8000000Y0D03*\n"
+        "%TD*%\n%TO.N,N/C*%\nD11*\nX0Y0D03*\nX7000000Y0D03*\n%LPC*%\nX8000000Y0D03*\n"
     )
     pads = gerber(text).pads
     assert pads is not None

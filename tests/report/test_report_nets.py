@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,13 +18,19 @@ from scipy.ndimage import gaussian_filter
 from sets import one_fast
 from shapes import minus, plus
 
+from laserpath import Settings, Spot, plan, profiles
+from laserpath.base.compute import runtime
+from laserpath.design.board import BoardExposure, load_board
 from laserpath.design.scene import Scene
 from laserpath.design.target import rasterise
+from laserpath.machine.powers import energies
 from laserpath.measure import edge_errors, inspect
+from laserpath.physics.dose import accurate_model
 from laserpath.report.wording import kinds
-from laserpath.types import Design, Pads, Point, Process
+from laserpath.types import Design, EnergyPath, Pads, Point, Process
 from laserpath.types.results import Fault, Inspection, Measurement
 
+SAMPLES = Path(__file__).parents[2] / "samples"
 PROCESS = Process()
 FWHM, CRITICAL = PROCESS.spot.fwhm, PROCESS.resin.critical_dose
 
@@ -31,6 +38,8 @@ STEP, PAD, HOLE, TRACK, CLEAR = 1.6, 0.9, 0.4, 0.25, 0.2
 """mm: pitch of the lattice, diameters of pads and holes, widths of tracks and of gaps around a zone."""
 COLUMNS, ROWS = 7, 5
 NOTHING = shapely.Polygon()
+SPIRAL = [(7 + 0.04 * t * math.cos(2 * t), 4 + 0.04 * t * math.sin(2 * t)) for t in np.linspace(0, 7, 60)]
+"""mm, over a hole of the sample board."""
 
 
 @dataclass(frozen=True)
@@ -189,3 +198,55 @@ def test_a_fault_of_a_board_is_named_as_one_of_a_board() -> None:
         "1 pad lost, 0.90 mm at (1.000, 2.000), R1.2 of net GND",
     )
     assert kinds([replace(found[0], net=None)], FWHM) == ("1 cut through a part, 0.30 mm at (1.000, 2.000)",)
+
+
+@pytest.fixture(scope="module")
+def planned() -> tuple[Scene, EnergyPath]:
+    """The front of the sample board, two pads with a track and one track more, and its path as executed."""
+    runtime.use_processors(1)
+    front, _ = load_board([SAMPLES / "board"], tolerance=0.002).designs(BoardExposure(drill_clear=0.0))
+    process = Process(Spot(fwhm=FWHM), profiles.resin("generic-405"), profiles.machine("grbl-diode-405"))
+    made = plan(front, process, Settings(iterations=40, report="brief", origin="own"))
+    scene = Scene(made.design, made.report.executed.grid, process.spot, process.resin)
+    return scene, energies(made.shipped.executed, process.spot)
+
+
+def dark(path: EnergyPath, where: shapely.Geometry) -> EnergyPath:
+    """The path without the light that it leaves there, to a hundredth of a millimetre."""
+    count = np.maximum(1, np.ceil(path.length / 0.01)).astype(int)
+    move = np.repeat(np.arange(len(path)), count)
+    share = (np.arange(len(move)) - np.repeat(np.cumsum(count) - count, count)) / count[move]
+    xy = np.vstack([path.xy[move] + share[:, None] * np.diff(path.xy, axis=0)[move], path.xy[-1:]])
+    middle = (xy[1:] + xy[:-1]) / 2
+    energy = np.where(shapely.contains_xy(where, middle), 0.0, path.energy[move])
+    return EnergyPath(xy, energy, path.speed[move])
+
+
+def lit_too(path: EnergyPath, *line: Point) -> EnergyPath:
+    """The path with a line more, as strong as its strongest one."""
+    xy = np.vstack([path.xy, line])
+    energy = np.concatenate([path.energy, [0.0], np.full(len(line) - 1, path.energy.max())])
+    return EnergyPath(xy, energy, np.append(path.speed, np.full(len(line), path.speed[-1])))
+
+
+PROGRAMS = {
+    "as planned": (lambda path: path, None, (0, 0)),
+    "a track is cut": (lambda path: dark(path, shapely.box(4.3, 1.5, 4.6, 2.5)), "cut", (4.45, 2)),
+    "a bridge": (lambda path: lit_too(path, (2, 2), (2, 5)), "joined", (2, 3.6)),
+    "a hole is closed": (lambda path: lit_too(path, *SPIRAL), "filled", (7, 4)),
+    "a pad is lost": (lambda path: dark(path, shapely.Point(7, 4).buffer(0.52)), "pad", (7, 4)),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_fault_of_a_program_is_named(name: str, planned: tuple[Scene, EnergyPath]) -> None:
+    """Light that a planned program leaves out, or has in addition, as the controller executes it."""
+    scene, path = planned
+    spoil, kind, place = PROGRAMS[name]
+    spoilt = spoil(path)
+    dose = accurate_model(scene.grid, scene.spot).line_dose(spoilt.xy, spoilt.energy)
+    exposed = Measurement(None, STILL, scene.grid, dose, edge_errors(dose, scene))  # type: ignore[arg-type]
+    found = inspect(exposed, scene).faults
+    assert [one.kind for one in found] == [kind] * bool(kind)
+    assert all(math.dist(one.at, place) < 1.5 * FWHM for one in found)

@@ -235,6 +235,7 @@ _NEUTRAL = {
 }
 """Obsolete commands → (values without effect, the effect of any other value)."""
 _SILENT = ("TF", "TA", "IN", "LN", "IC")  # attributes and names, which draw nothing
+_NO_NET = "N/C"  # the name that X2 reserves for pads without a net
 _ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
 
 
@@ -547,7 +548,10 @@ class Plotter:
         self.painting.flash(self._aperture, self._at, self._solid)
         if self._solid and all(block.number is None for block in self._stack):
             about = self._about
-            self.pads.append(Pad(self._aperture, self._at, about.get(".P", ""), about.get(".N", "")))
+            net = about.get(".N", "")
+            self.pads.append(
+                Pad(self._aperture, self._at, about.get(".P", ""), "" if net == _NO_NET else net)
+            )
 
     def _line(self, start: Point, words: dict[str, str]) -> None:
         path = self._path if self._contour is None else self._contour
