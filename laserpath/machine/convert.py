@@ -157,6 +157,7 @@ def envelope(machine: Machine, dialect: gcode.Dialect) -> gcode.Envelope:
     own = gcode.dialect(machine.dialect).name == dialect.name
     return gcode.Envelope(
         box=(0.0, 0.0, *machine.size),
+        z=machine.z_travel,
         speed_max=machine.speed_max,
         rapid=machine.rapid_speed,
         acceleration=machine.acceleration,

@@ -108,6 +108,23 @@ def test_the_machine_may_be_a_file(program: Path, capsys: pytest.CaptureFixture[
     assert "X 11 mm is above 10 mm" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("travel", "found"), [("[0, 2]", ""), ("[0, 1]", "error: Z 1.5 mm is outside 0…1 mm")]
+)
+def test_the_machine_s_profile_says_how_far_z_goes(
+    program: Path, capsys: pytest.CaptureFixture[str], travel: str, found: str
+) -> None:
+    """Without it a program that moves Z is warned of."""
+    program.write_text(program.read_text().replace("G1 X11", "G0 Z1.5\nG1 X11"))
+    text = profiles.text("machine", profiles.DEFAULTS["machine"])
+    Path("high.toml").write_text(f"z_travel_mm = {travel}\n{text}")
+    assert run("check", str(program), "--machine", "high.toml") == (1 if found else 0)
+    printed = capsys.readouterr().out
+    assert found in printed and "range in Z" not in printed
+    run("check", str(program))
+    assert "nothing is known about the machine's range in Z" in capsys.readouterr().out
+
+
 def test_any_bytes_are_findings_not_a_traceback(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program.write_bytes(bytes(range(256)) * 3)
     assert run("check", str(program)) == 1
