@@ -88,6 +88,10 @@ FILES: Options = {
             "help": "Also write DESIGN.frame.gcode: a pass around the design's bounding box that leaves less "
             "than a hundredth of the critical dose; dark where the laser cannot be so weak",
         },
+        "--joined": {
+            "is_flag": True,
+            "help": "With --colours or --layers: also write DESIGN.gcode, all of them in one program",
+        },
         "--sensitivity": {
             "is_flag": True,
             "help": "Also compute how the plan prints if the machine differs from its profile, and what "

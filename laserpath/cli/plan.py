@@ -80,6 +80,8 @@ def check_parts(given: Mapping[str, Any], values: Mapping[str, Any]) -> None:
     """Refuse options that say nothing with --colours or --layers, or without them."""
     if values.get("layers") and values.get("grey"):
         raise InputError("--grey cannot be used with --layers: give one of them")
+    if given.get("joined") and not in_parts(values):
+        raise InputError("--joined joins the programs of several --colours or --layers: there is one here")
     if in_parts(values) and given.get("sensitivity"):
         each, one = ("--colours", "--colour") if values.get("colours") else ("--layers", "--layer")
         raise InputError(f"--sensitivity is of one program: choose one of the {each} with {one}")
@@ -94,12 +96,16 @@ def check_parts(given: Mapping[str, Any], values: Mapping[str, Any]) -> None:
 def plan_parts(job: Job, meter: Meter) -> Made:
     """Plan each colour or layer of a drawing and write the files of all."""
     import laserpath
-    from laserpath.planning import forecast
+    from laserpath.planning import check_joined, forecast
 
     each = _load_parts(job, meter)
     parts = [one.design for one in each]
     job.check_places(*(part.name for part in parts))
-    check_places([job.folder / f"{each[0].drawing}.{each[0].kind}s.html"])
+    joined, ends = job.given["joined"], [f"{each[0].kind}s.html"]
+    if joined:
+        check_joined([one.process for one in each])
+        ends.append("gcode")
+    check_places([job.folder / f"{each[0].drawing}.{end}" for end in ends])
     reported = tuple(dict.fromkeys(sentence for part in parts for sentence in part.warnings))
     for sentence in reported:
         job.talk.warn(sentence)
@@ -115,7 +121,9 @@ def plan_parts(job: Job, meter: Meter) -> Made:
     plans = laserpath.plan_colours(parts, processes, settings, several(job.check, meter))
     job.check()
     meter.writing()
-    written = plans.write(job.folder, frame=job.given["frame"], project=job.given["save_project"])
+    written = plans.write(
+        job.folder, frame=job.given["frame"], project=job.given["save_project"], joined=joined
+    )
     by_name = {one.design.name: one for one in plans.plans}
     warnings = tuple(show.warnings_of_each(by_name, frame=job.given["frame"]))
     return Made(

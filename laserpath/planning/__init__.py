@@ -8,7 +8,7 @@ greyscale.
 """
 
 from laserpath.planning.board import BoardPlans, plan_board
-from laserpath.planning.colours import ColourPlans, adding_doses, plan_colours
+from laserpath.planning.colours import ColourPlans, adding_doses, check_joined, plan_colours
 from laserpath.planning.costs import PlanStep
 from laserpath.planning.forecasts import Forecast, forecast
 from laserpath.planning.headers import header
@@ -30,7 +30,7 @@ from laserpath.planning.unconstrained import limit
 
 __all__ = [
     "BoardPlans", "ColourPlans", "DoseMatrix", "Forecast", "LayerPlans", "Plan", "PlanStep", "Progress",
-    "Stack", "adding_doses", "forecast", "forecast_stack", "header", "limit", "matrix_paths", "paths_of",
-    "plan", "plan_board", "plan_colours", "plan_layers", "plan_matrix", "plan_stack", "sensitivity",
-    "stacked", "together",
+    "Stack", "adding_doses", "check_joined", "forecast", "forecast_stack", "header", "limit", "matrix_paths",
+    "paths_of", "plan", "plan_board", "plan_colours", "plan_layers", "plan_matrix", "plan_stack",
+    "sensitivity", "stacked", "together",
 ]  # fmt: skip

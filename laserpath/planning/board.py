@@ -12,8 +12,8 @@ from laserpath.base.files import write_all
 from laserpath.design import FLATTEN_FWHM
 from laserpath.design.board import BoardExposure, CircuitBoard, load_board
 from laserpath.physics import optics
-from laserpath.planning.colours import ColourListener, files_of_all, plan_colours
-from laserpath.planning.pipeline import Plan
+from laserpath.planning.colours import files_of_all, plan_colours
+from laserpath.planning.pipeline import ColourListener, Plan
 from laserpath.types import Process, Settings
 
 

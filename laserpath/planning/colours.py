@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
 import shapely
 
+import gcode
 from laserpath import report
+from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError, figure, one_line
 from laserpath.base.files import write_all
 from laserpath.base.overlay import within
 from laserpath.config import project as project_file
-from laserpath.machine import framing
+from laserpath.machine import convert, framing
+from laserpath.machine.gate import verified
+from laserpath.machine.rest import rested
 from laserpath.physics import optics
-from laserpath.planning.optimise.loop import Progress
-from laserpath.planning.pipeline import Plan, plan
+from laserpath.planning.headers import header_of_parts
+from laserpath.planning.pipeline import ColourListener, Plan, listener_of, plan
+from laserpath.planning.stack import way_to
 from laserpath.types import Design, Part, Process, Settings
 
 _NOTHING_FWHM2 = 1e-3
 """Overlap, in FWHM², up to which parts touch only; a larger one calls more overlaps a touch."""
-
-ColourListener = Callable[[int, int, Progress], None]
-"""(number of the plan, from 0; how many; its progress)."""
 
 
 @dataclass(frozen=True)
@@ -47,27 +49,58 @@ class ColourPlans:
         return all(one.within_tolerance for one in self.plans)
 
     def write(
-        self, folder: str | Path = ".", *, frame: bool = False, project: bool = False
+        self, folder: str | Path = ".", *, frame: bool = False, project: bool = False, joined: bool = False
     ) -> tuple[Path, ...]:
         """Write the files of each plan, and a page that shows all together; all or none.
 
         A plan's files are NAME-1-red.gcode, .toolpath.svg and .report.html, of a layer NAME-pads.gcode and so
         on; the page is NAME.colours.html or NAME.layers.html.
         frame: also NAME.frame.gcode, a faint or dark pass around the bounding box of the whole drawing.
-        project: also laserpath.toml, which plans all of them again.
+        project: also laserpath.toml, which plans all of them again.  joined: also NAME.gcode, `joined`.
         Returns the paths.
         """
         folder = Path(folder)
         texts = files_of_all(self.name, self.plans, folder, frame=frame)
         if project:
-            texts[folder / project_file.NAME] = self._project(folder)
+            texts[folder / project_file.NAME] = project_file.text_of_parts(self._parts, folder)
+        if joined:
+            texts[folder / f"{self.name}.gcode"] = self.joined
         return write_all(texts)
 
-    def _project(self, folder: Path) -> str:
-        """The project of all plans."""
-        return project_file.text_of_parts(
-            [(one.design, one.process, one.settings) for one in self.plans], folder
+    @property
+    def joined(self) -> str:
+        """One program that exposes all of them in their order, dark in between; they must have one resin."""
+        check_joined([one.process for one in self.plans])
+        machine = self.plans[0].process.machine
+        told = (f"{one.design.name}: {text}" for one in self.plans for text in one.report.warnings)
+        return verified(_joined_moves(self.plans), machine, header_of_parts(self.name, self._parts, told))[0]
+
+    @property
+    def _parts(self) -> list[project_file.Part]:
+        return [(one.design, one.process, one.settings) for one in self.plans]
+
+
+def check_joined(processes: Sequence[Process]) -> None:
+    """Refuse resins that no one program can expose, since they are changed in between."""
+    names = list(dict.fromkeys(process.resin.name for process in processes))
+    if len(names) > 1:
+        raise InputError(
+            f"one program cannot change the resin from {names[0]} to {names[1]}: leave --joined out"
         )
+
+
+def _joined_moves(plans: Sequence[Plan]) -> gcode.Moves:
+    """The moves of all plans, one after the other, each from rest as in its own program."""
+    parts: list[gcode.Moves] = []
+    comments: list[tuple[int, str]] = []
+    end: tuple[Floats, float] | None = None
+    for one in plans:
+        machine = one.process.machine
+        moves = rested(convert.to_moves(one.toolpath, machine))
+        comments.append((sum(map(len, parts)), f"{_part(one.design).kind} {_part(one.design).name}"))
+        parts += [way_to(end, moves.xy[0], 0.0, machine), replace(moves, comments=())]
+        end = (moves.xy[-1], 0.0)
+    return replace(gcode.concat(parts), comments=tuple(comments))
 
 
 def adding_doses(designs: Sequence[Design], processes: Sequence[Process]) -> tuple[str, ...]:
@@ -132,13 +165,6 @@ def plan_colours(
     for number, (design, own, how) in enumerate(zip(designs, process, settings, strict=True)):
         plans.append(plan(design, own, how, listener_of(progress, number, len(designs))))
     return ColourPlans(_part(designs[0]).drawing, tuple(plans))
-
-
-def listener_of(
-    progress: ColourListener | None, number: int, count: int
-) -> Callable[[Progress], None] | None:
-    """The listener of one of `count` plans, that tells the listener of all."""
-    return None if progress is None else lambda now: progress(number, count, now)
 
 
 def _part(design: Design) -> Part:

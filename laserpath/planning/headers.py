@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+
+import shapely
 
 import gcode
 from laserpath.base.quantities import decimals
@@ -20,11 +22,44 @@ def header(
 
     parts: a sentence on what the program holds besides the design, or instead of it.
     """
+    settings = replace(settings, report="full")  # nothing of the program depends on it
+    made = "; ".join((design.name, *design.source))
+    text = project.text(design, process, settings)
+    return (
+        *_machine_of(made, design, design.bounds, process, settings),
+        *_own("", process, settings),
+        *(f"Warning: {sentence}" for sentence in warnings),
+        *([parts] if parts else []),
+        project.IN_HEAD,
+        *_project(text, gcode.dialect(process.machine.dialect)),
+    )
+
+
+def header_of_parts(
+    name: str, parts: Sequence[project.Part], warnings: Iterable[str] = ()
+) -> tuple[str, ...]:
+    """The header of one program of several colours or layers, with what each has of its own. name: of all."""
+    parts = [(design, process, replace(settings, report="full")) for design, process, settings in parts]
+    (design, process, settings), names = parts[0], [design.name for design, _, _ in parts]
+    bounds = shapely.total_bounds([design.area for design, _, _ in parts])
+    return (
+        *_machine_of("; ".join((name, *design.source[:1])), design, bounds, process, settings),
+        f"In this order: {', '.join(names)}",
+        *(line for design, own, how in parts for line in _own(f"{design.name}: ", own, how)),
+        *(f"Warning: {sentence}" for sentence in warnings),
+        project.IN_HEAD,
+        *_project(project.text_of_parts(parts), gcode.dialect(process.machine.dialect)),
+    )
+
+
+def _machine_of(
+    made: str, design: Design, bounds: Sequence[float], process: Process, settings: Settings
+) -> Iterator[str]:
+    """Version, safety, place, machine and spot. made: what the program exposes.  bounds: of that, mm."""
     from laserpath import __version__
 
-    settings = replace(settings, report="full")  # nothing of the program depends on it
-    spot, resin, machine = process.spot, process.resin, process.machine
-    x0, y0, x1, y1 = (f"{value:.{decimals(optics.fwhm(spot))}f}" for value in design.bounds)
+    spot, machine = process.spot, process.machine
+    x0, y0, x1, y1 = (f"{value:.{decimals(optics.fwhm(spot))}f}" for value in bounds)
     zero = {
         "auto": "where the design was placed",
         "page": "the page's lower-left corner",
@@ -32,22 +67,23 @@ def header(
         "centre": "the centre of the design",
         "own": "that of the marks" if design.alignment else "the drawing's own",
     }[settings.origin]
-    return (
-        f"laserpath {__version__}: " + "; ".join((design.name, *design.source)),
-        *EYE_SAFETY,
-        f"Work zero: {zero}. Exposes x {x0} to {x1} mm, y {y0} to {y1} mm.",
-        *_marks(design),
-        f"Machine: {machine.name}, {machine.power_max:g} mW at {_full_power(machine)}.",
+    yield f"laserpath {__version__}: {made}"
+    yield from EYE_SAFETY
+    yield f"Work zero: {zero}. Exposes x {x0} to {x1} mm, y {y0} to {y1} mm."
+    yield from _marks(design)
+    yield f"Machine: {machine.name}, {machine.power_max:g} mW at {_full_power(machine)}."
+    yield (
         f"Machine limits: {_pair(machine.speed_max)} mm/s, {_pair(machine.acceleration)} mm/s2, "
-        f"{_corner(machine)}",
-        f"Spot: {_spot(spot)}",
-        f"Resin: {resin.name}, {resin.tone}, critical dose {_dose(resin)}",
-        "Settings: " + ", ".join(f"{name} {value}" for name, value in _settings(settings)),
-        *(f"Warning: {sentence}" for sentence in warnings),
-        *([parts] if parts else []),
-        project.IN_HEAD,
-        *_project(project.text(design, process, settings), gcode.dialect(machine.dialect)),
+        f"{_corner(machine)}"
     )
+    yield f"Spot: {_spot(spot)}"
+
+
+def _own(which: str, process: Process, settings: Settings) -> Iterator[str]:
+    """Resin and settings. which: part of a drawing they are of."""
+    resin = process.resin
+    yield f"{which}Resin: {resin.name}, {resin.tone}, critical dose {_dose(resin)}"
+    yield f"{which}Settings: " + ", ".join(f"{name} {value}" for name, value in _settings(settings))
 
 
 def _marks(design: Design) -> Iterator[str]:

@@ -55,6 +55,8 @@ _SAME_FWHM = 5e-4
 and powers are rounded. A larger one ships optimised paths that are slightly worse than their starts."""
 
 Listener = Callable[[Progress], None]
+ColourListener = Callable[[int, int, Progress], None]
+"""(number of the plan, from 0; how many; its progress)."""
 
 
 @dataclass(frozen=True)
@@ -302,3 +304,10 @@ def affordable_limit(task: Task, progress: Listener | None = None) -> Limit | No
 
     told(0)
     return unconstrained_optimum(scene, final_loss(scene), told=told)
+
+
+def listener_of(
+    progress: ColourListener | None, number: int, count: int
+) -> Callable[[Progress], None] | None:
+    """The listener of one of `count` plans, that tells the listener of all."""
+    return None if progress is None else lambda now: progress(number, count, now)

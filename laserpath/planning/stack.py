@@ -32,10 +32,9 @@ from laserpath.machine.gate import verified
 from laserpath.machine.placement import check_fits, origin_of, to_expose, zero_of
 from laserpath.machine.rest import rested
 from laserpath.physics import optics
-from laserpath.planning.colours import ColourListener, listener_of
 from laserpath.planning.forecasts import Forecast, forecast
 from laserpath.planning.headers import header
-from laserpath.planning.pipeline import Plan, plan
+from laserpath.planning.pipeline import ColourListener, Plan, listener_of, plan
 from laserpath.types import Design, Machine, Point, Process, Settings
 
 Z_SPEED = 5.0

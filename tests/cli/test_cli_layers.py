@@ -17,6 +17,7 @@ import laserpath.report
 from laserpath.base.arrays import Floats
 from laserpath.config import profiles
 from laserpath.config.layers import Dose
+from laserpath.config.project import in_head
 from laserpath.config.project import load as read_project
 
 SPACE = "http://www.inkscape.org/namespaces/inkscape"
@@ -53,21 +54,28 @@ def project(*tables: str) -> None:
 
 
 class Lit(NamedTuple):
-    """What a program exposes, as executed. xy: (N, 2) mm, ends of lit moves.  length: of the lit path, mm.
+    """What a program exposes, as executed. begins, ends: (N, 2) mm, of its lit moves.  length: mm, of all.
 
-    light: mJ that it leaves, the dose over its area.
+    energy: mJ, the power over the time.  light: mJ, the dose over its area, but for what is far off.
     """
 
-    xy: Floats
+    begins: Floats
+    ends: Floats
     length: float
+    energy: float
     light: float
+
+    @property
+    def xy(self) -> Floats:
+        return np.concatenate([self.begins, self.ends])
 
 
 def lit(program: str) -> Lit:
     done = laserpath.simulate(Path(program))
     path, exposed = done.shipped.executed, done.executed
-    xy = np.concatenate([path.xy[:-1][path.on], path.xy[1:][path.on]])
-    return Lit(xy, path.length[path.on].sum(), exposed.dose.sum() * exposed.grid.pixel_area)
+    light = exposed.dose.sum() * exposed.grid.pixel_area
+    energy = (path.line_energy * path.length).sum()
+    return Lit(path.xy[:-1][path.on], path.xy[1:][path.on], path.length[path.on].sum(), energy, light)
 
 
 def commands(program: str) -> list[str]:
@@ -116,6 +124,29 @@ def test_each_layer_is_judged_by_the_threshold_of_its_resin(capsys: pytest.Captu
     programs = {name: commands(f"out/three-{name}.gcode") for name in PLACES}
     assert run("plan", "--project", "out/laserpath.toml", "-o", "again", "-q") == 0
     assert {name: commands(f"again/three-{name}.gcode") for name in PLACES} == programs
+
+
+def test_a_joined_program_exposes_the_layers_one_after_the_other(capsys: pytest.CaptureFixture[str]) -> None:
+    """It leaves what the programs of the layers leave together, in their order, and none of what is off."""
+    project(layer("strong", "dose = 1.5"), layer("plain"), layer("other", "on = false"))
+    assert run("plan", "--joined", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["files"][-1] == "three.gcode"
+    whole, strong, plain = (lit(f"three{end}.gcode") for end in ("", "-strong", "-plain"))
+    assert whole.energy == pytest.approx(strong.energy + plain.energy, rel=1e-3)
+    first, last = whole.begins[0], whole.begins[-1]
+    assert (first[0] > PLACES["strong"], last[0] < PLACES["plain"] + 0.8) == (True, True)
+    assert whole.xy[:, 0].max() < PLACES["other"]
+    text = Path("three.gcode").read_text()
+    assert "; layer strong" in text
+    assert "three-strong: Resin: generic 405 nm resin, negative, critical dose 30 mJ/cm2" in text
+    assert run("check", "three.gcode") == 0
+
+    # Its head has the project of all of them.
+    saved = in_head(text, "three.gcode")
+    assert saved
+    assert [(one.name, one.on) for one in saved.values["layers"]] == [
+        ("strong", True), ("plain", True), ("other", False),
+    ]  # fmt: skip
 
 
 def test_one_layer_of_several_keeps_its_settings_and_its_place(capsys: pytest.CaptureFixture[str]) -> None:
@@ -178,6 +209,16 @@ def test_colours_have_settings_in_the_same_tables(capsys: pytest.CaptureFixture[
         (layer("plain", 'pitch = "5mm"'), "", "layer 'plain': pitch 5 mm must be between 0.1 and 10 times"),
         (layer("plain", 'resin = "positive-photoresist"') + layer("other"), "", "must have one tone"),
         (layer("plain"), "--layer other", "layer 'other' is none of the --layers 'plain'"),
+        (
+            layer("plain") + layer("other", 'resin = "my.toml"'),
+            "--joined",
+            "cannot change the resin from",
+        ),
+        (
+            layer("plain"),
+            "--layer plain --joined",
+            "--joined joins the programs of several",
+        ),
         (layer("plain"), "--sensitivity", "choose one of the --layers with --layer"),
         (layer("plain"), "--negative", "--negative cannot be used with --colours or --layers"),
         (layer("plain"), "--grey 60um", "--grey cannot be used with --layers"),
