@@ -129,7 +129,7 @@ BRIEF = Settings(iterations=1, initial="contour", quality="draft", report="brief
 
 @pytest.mark.slow
 def test_a_plan_holds_the_origin_in_effect(tmp_path: Path):
-    plan = laserpath.plan(chip(tmp_path), Process(), BRIEF)
+    plan = laserpath.plan(chip(tmp_path), Process(), replace(BRIEF, origin="auto"))
     assert plan.settings.origin == "design"
     assert plan.notes[0].startswith("chip.gds names no page")
     assert "Work zero: the design's lower-left corner" in plan.program
