@@ -321,8 +321,16 @@ def read_rightly(name: str) -> Design:
         return load(write(Path(folder), "good", FORMATS[name].suffixes[0], good(name)), tolerance=TOLERANCE)
 
 
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("other", FORMATS)
+NAMES = tuple(FORMATS)
+PAIRS = [(name, other) for name in NAMES for other in NAMES]
+NEXT = [(name, NAMES[(k + step) % len(NAMES)]) for k, name in enumerate(NAMES) for step in (1, 3)]
+"""Every format under the suffix of two others."""
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [pytest.param(*pair, marks=() if pair in NEXT else pytest.mark.slow) for pair in PAIRS],
+)
 def test_another_format_under_this_suffix(name: str, other: str, tmp_path: Path) -> None:
     """It is read as what it is, and says so."""
     path = write(tmp_path, "bad", FORMATS[name].suffixes[0], good(other))

@@ -17,7 +17,7 @@ from laserpath.base.arrays import Floats
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for, rasterise
 from laserpath.machine.program import MachineProgram
-from laserpath.measure import cure_figures, edge_errors, edges_at, unprintable
+from laserpath.measure import cure_figures, edge_errors, edges_at, inspect, unprintable
 from laserpath.report import PageData
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
 from laserpath.types.results import Limit, Measurement, MotionFigures, ProcessWindow, Report
@@ -147,5 +147,8 @@ def make_job(
         for level, slower in ((2.6, 1.31), (2.0, 1.17), (2.07, 1.23))
     )
     loss = 0.2 * np.exp(-np.arange(200) / 20) + 0.03
-    report = Report(executed, start, commanded, warnings, window(design, process, 2.07))
+    inspection = inspect(executed, Scene(design, executed.grid, process.spot, process.resin))
+    report = Report(
+        executed, start, commanded, warnings, window(design, process, 2.07), inspection=inspection
+    )
     return Job(report, design, path, process, settings, loss)

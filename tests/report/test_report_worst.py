@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -34,6 +35,12 @@ def patches(exposed: Measurement, design: Design) -> tuple[Fault | None, Fault |
 
 def verdict(job: Job) -> Verdict:
     return judge(job.page_data)
+
+
+@cache
+def disc() -> Job:
+    """A disc of 3 mm, printed right."""
+    return make_job(solid(shapely.Point(0, 0).buffer(1.5, quad_segs=100)))
 
 
 def test_a_square_is_worst_at_its_four_corners() -> None:
@@ -149,7 +156,7 @@ def test_a_finer_window_keeps_the_dose() -> None:
 
 
 def test_verdicts_follow_the_edge() -> None:
-    good = make_job(solid(shapely.Point(0, 0).buffer(1.5, quad_segs=100)))
+    good = disc()
     assert verdict(good).level == "good"
     assert verdict(replace(good, settings=Settings(max_epe_fwhm=0.001))).level == "fair"
     hollow = make_job(solid(shapely.box(0, 0, 3, 3)), lost=solid(shapely.box(1, 1, 2, 2)))
@@ -160,7 +167,7 @@ def test_verdicts_follow_the_edge() -> None:
 
 
 def test_advice_names_what_limits_the_plan() -> None:
-    job = make_job(solid(shapely.Point(0, 0).buffer(1.5, quad_segs=100)))
+    job = disc()
     machine = Machine()
 
     def advice(path: Toolpath | None = None, report: Report | None = None, loss: object = None) -> str:
@@ -194,7 +201,7 @@ def test_advice_names_what_limits_the_plan() -> None:
     ("dialect", "joins"), [pytest.param("grbl", False, marks=pytest.mark.slow), ("marlin", True)]
 )
 def test_coarse_steps_are_named_rather_than_braking(dialect: str, joins: bool) -> None:
-    job = make_job(solid(shapely.Point(0, 0).buffer(1.5, quad_segs=100)))
+    job = disc()
     off = replace(job.report.executed, figures=replace(job.report.executed.figures, epe_mean=0.2))
     job = replace(job, report=replace(job.report, executed=off))
 
@@ -212,7 +219,7 @@ def test_coarse_steps_are_named_rather_than_braking(dialect: str, joins: bool) -
 
 
 def test_advice_on_write_time_and_edges_names_the_next_quality() -> None:
-    job = make_job(solid(shapely.Point(0, 0).buffer(1.5, quad_segs=100)))
+    job = disc()
     executed = job.report.executed
 
     def advice(settings: Settings, **figures: float) -> str:

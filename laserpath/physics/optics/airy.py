@@ -42,6 +42,13 @@ NA_MAX = 1.7
 _K = 2 * HALF_MAXIMUM
 
 
+def _disc(v: Floats) -> Floats:
+    """|A|² in focus, (2 J₁(v)/v)², which is 1 to 1e-17 below 1e-8."""
+    x = np.maximum(v, 1e-8)
+    found: Floats = (2 * j1(x) / x) ** 2
+    return found
+
+
 class Airy(Round):
     """defocus: ψ.  photons: N."""
 
@@ -65,7 +72,9 @@ class Airy(Round):
 
     def radial(self, rho: Floats) -> Floats:
         """u(ρ)."""
-        return _K**2 / self._integral * self._intensity(_K * np.abs(rho))[0] ** self._n
+        v = _K * np.abs(rho)
+        intensity = _disc(v) if self._psi == 0 else self._intensity(v)[0]
+        return _K**2 / self._integral * intensity**self._n
 
     def radial_slope(self, rho: Floats) -> Floats:
         """du/d(ρ²)."""
@@ -75,9 +84,8 @@ class Airy(Round):
     def _intensity(self, v: Floats) -> tuple[Floats, Floats]:
         """|A|² and d|A|²/d(v²)."""
         if self._psi == 0:
-            # 2 J₁(v)/v is 1 to 1e-17 below 1e-8, and its slope flat to 1e-7 below 1e-3.
-            x, y = np.maximum(v, 1e-8), np.maximum(v, 1e-3)
-            return (2 * j1(x) / x) ** 2, -4 * (j1(y) / y) * (2 * j1(y) / y - j0(y)) / y**2
+            y = np.maximum(v, 1e-3)  # below, the slope is flat to 1e-7
+            return _disc(v), -4 * (j1(y) / y) * (2 * j1(y) / y - j0(y)) / y**2
         both = np.empty((2, *np.shape(v)))
         near = v <= self._near
         re, im, d_re, d_im = np.moveaxis(self._amplitude(v[near]), -1, 0)

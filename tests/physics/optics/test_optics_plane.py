@@ -13,7 +13,15 @@ from laserpath.physics import optics
 from laserpath.physics.optics import BeamImage
 from laserpath.types import Spot
 
-every = pytest.mark.parametrize("spot", ALL.values(), ids=ALL.keys())
+PLAIN = ("airy", "gaussian", "airy-function", "table", "elliptical airy", "elliptical table", "photograph")
+every = pytest.mark.parametrize(
+    "spot",
+    [
+        pytest.param(spot, id=name, marks=pytest.mark.slow if name in PLAIN else ())
+        for name, spot in ALL.items()
+    ],
+)
+"""Slow: those that are simpler than one of the others."""
 not_round = pytest.mark.parametrize(
     "spot", [*ELLIPTICAL.values(), *PHOTOGRAPHS.values()], ids=[*ELLIPTICAL, *PHOTOGRAPHS]
 )

@@ -1,5 +1,7 @@
 """Rings joined to one stroke wherever the next one runs alongside."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 import shapely
@@ -28,10 +30,12 @@ ISLANDS = shapely.union_all([shapely.box(0, 0, 1, 1), shapely.box(1.5, 0, 3, 1.2
 SHAPES = {"disc": DISC, "square": SQUARE, "L": ELL, "washer": WASHER, "holed": HOLED, "islands": ISLANDS}
 
 
+@cache
 def strokes_of(shape, pitch=PITCH):
     return spiral(design(shape).area, INSET, pitch, FLAT)
 
 
+@cache
 def contour_of(shape, pitch=PITCH):
     return contour(design(shape).area, INSET, pitch, FLAT)
 
