@@ -409,6 +409,18 @@ def test_flashes_of_copper_are_pads_with_pin_and_net() -> None:
     assert hidden is not None and (hidden.pins, hidden.nets) == (pads.pins, pads.nets)
 
 
+def test_a_macro_of_one_area_is_a_pad() -> None:
+    """Octagons, and rectangles rounded by circles at their corners; not two discs apart from each other."""
+    text = (
+        "%AMROUND*\n21,1,2,1,0,0,0*\n1,1,0.5,1,0*\n1,1,0.5,-1,0*%\n%AMOC8*\n5,1,8,0,0,1.08239X$1,22.5*%\n"
+        "%AMTWO*\n1,1,0.5,1,0*\n1,1,0.5,-1,0*%\n%ADD10ROUND*%\n%ADD11OC8,1*%\n%ADD12TWO*%\n"
+        "D10*\nX0Y0D03*\nD11*\nX4000000Y0D03*\nD12*\nX8000000Y0D03*\n"
+    )
+    pads = gerber(text).pads
+    assert pads is not None
+    assert sorted(round(area.centroid.x) for area in pads.areas.geoms) == [0, 4]
+
+
 def test_pads_are_moved_with_their_copper() -> None:
     drawn = gerber("%MIA1B0*%\n%ADD10C,1*%\nD10*\nX3000000Y1000000D03*\nX7000000Y0D03*\n")
     moved = arrange(drawn, Arrangement(mirror="y", rotate=30, scale=2, repeat=Repeat(2, 1, (40, 40))))

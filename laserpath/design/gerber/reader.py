@@ -95,7 +95,8 @@ def _pads(flashes: list[Pad]) -> Pads | None:
     """The flashes that are pads; of those that meet, the largest."""
     by_aperture: dict[Aperture, list[Pad]] = {}
     for flash in flashes:
-        if flash.aperture.area.geom_type == "Polygon" and not flash.aperture.area.is_empty:
+        # Several primitives of a macro may be one area; several areas, as of a thermal relief, are no pad.
+        if len(shapely.get_parts(flash.aperture.area)) == 1:
             by_aperture.setdefault(flash.aperture, []).append(flash)
     if not by_aperture:
         return None
