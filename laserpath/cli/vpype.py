@@ -38,6 +38,10 @@ _LINES: Options = {
             "is_flag": True,
             "help": "Fill closed lines (even-odd); lines are stroked only if --stroke is given",
         },
+        "--follow": {
+            "is_flag": True,
+            "help": "Expose the lines along themselves, each in its width, and fill nothing",
+        },
     },
 }
 _PLACE: Options = {"Place": {name: DESIGN["Design"][name] for name in ("--origin", "--offset")}}
@@ -47,6 +51,7 @@ _EPILOG = """\b
 Examples:
   vpype read drawing.svg laserpath -o out --machine my-laser.toml
   vpype read drawing.svg linemerge linesort penwidth 0.2mm laserpath
+  vpype read text.svg laserpath --follow
   vpype read logo.svg laserpath --fill --quality fine"""
 
 
@@ -114,6 +119,8 @@ def _design(document: vpype.Document, given: dict[str, Any], fwhm: float) -> Des
     from laserpath.cli.plugins.linework import PX, PenLayer, design
     from laserpath.design import FLATTEN_FWHM
 
+    if given["follow"] and given["fill"]:
+        raise InputError("--fill cannot be used with --follow, which exposes lines alone")
     layers = []
     for number in vpype_cli.multiple_to_layer_ids(given["layer"], document):
         collection = document.layers[number]
@@ -124,4 +131,4 @@ def _design(document: vpype.Document, given: dict[str, Any], fwhm: float) -> Des
     page = (float(size[0]), float(size[1])) if size and math.prod(size) > 0 else None
     source = document.property(vpype.METADATA_FIELD_SOURCE)
     name = Path(str(source)).stem if source else "vpype"
-    return design(layers, page, name or "vpype", FLATTEN_FWHM * fwhm)
+    return design(layers, page, name or "vpype", FLATTEN_FWHM * fwhm, follow=given["follow"])

@@ -54,13 +54,14 @@ class Reader:
 
 _SIZED = {"arrangement": Arrangement(size=(20.0, None), mirror="x", rotate=30)}
 _NEGATIVE = {"arrangement": Arrangement(negative=True)}
+_FOLLOWED = {**_SIZED, "follow": True}
 _DRAWING = (
     {}, {"unit": "in"}, {"layers": ("0",)}, {"line_width": 0.2}, _SIZED, {**_SIZED, "line_width": 0.1},
-    _NEGATIVE,
+    _NEGATIVE, _FOLLOWED,
 )  # fmt: skip
-_SVG = ({}, {"unit": "in"}, {"layers": ("a", "cut")}, _SIZED, _NEGATIVE)
-_LAYOUT = ({}, {"layers": ("1/0", "2")}, {"cell": "TOP"}, _SIZED)
-_BOARD = ({}, {"unit": "mil"}, _SIZED, _NEGATIVE)
+_SVG = ({}, {"unit": "in"}, {"layers": ("a", "cut")}, _SIZED, _NEGATIVE, _FOLLOWED)
+_LAYOUT = ({}, {"layers": ("1/0", "2")}, {"cell": "TOP"}, _SIZED, _FOLLOWED)
+_BOARD = ({}, {"unit": "mil"}, _SIZED, _NEGATIVE, _FOLLOWED)
 _IMAGE = (
     {},
     {"pixel": 0.1},

@@ -8,7 +8,7 @@ an area by the even-odd rule. The area off the page is cut.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import shapely
@@ -18,7 +18,8 @@ from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.base.overlay import within
 from laserpath.design.fill import EVENODD, check_reach, fill, joined
-from laserpath.design.vector import Shapes
+from laserpath.design.reading import Reading
+from laserpath.design.vector import Shapes, followed
 from laserpath.types import Design, Point
 
 PX = 25.4 / 96
@@ -40,10 +41,18 @@ class PenLayer:
     filled: bool = False
 
 
-def design(layers: Sequence[PenLayer], page: Point | None, name: str, tolerance: float) -> Design:
-    """The area of all layers. page: its width and height in px.  tolerance: mm, of round ends."""
+def design(
+    layers: Sequence[PenLayer], page: Point | None, name: str, tolerance: float, *, follow: bool = False
+) -> Design:
+    """The area of all layers. page: its width and height in px.  tolerance: mm, of round ends.
+
+    follow: the lines of the pens are the path (`vector.followed`), also off the page.
+    """
     height = page[1] if page else 0.0
     sheet = (0.0, 0.0, page[0] * PX, page[1] * PX) if page else None
+    if follow:
+        lines = [(_flipped(line, height), layer.pen) for layer in layers for line in layer.lines if len(line)]
+        return replace(followed(lines, name, Reading(tolerance)), page=sheet)
     with np.errstate(all="ignore"):  # GEOS divides by the lengths of tiny edges, and takes care of it
         area = joined([area for layer in layers for area in _areas(layer, height, tolerance)])
         if sheet:

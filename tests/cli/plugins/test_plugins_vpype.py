@@ -55,6 +55,18 @@ def test_closed_lines_are_filled_by_turns() -> None:
     assert both.area.bounds == pytest.approx((0.9, 0.9, 3.1, 3.1), abs=FINE)
 
 
+def test_followed_lines_stay_where_they_are() -> None:
+    """Each in the width of its pen, y up."""
+    layers = [PenLayer([line((1, 1), (4, 1))], pen=0.5), PenLayer([line((1, 2), (2, 3), (4, 2))], pen=0.2)]
+    found = design(layers, PAGE, "lines", FINE, follow=True)
+    assert found.lines is not None and found.lines.widths == (0.5, 0.2)
+    assert [np.round(shapely.get_coordinates(one), 9).tolist() for one in found.lines.paths.geoms] == [
+        [[1, 3], [4, 3]], [[1, 2], [2, 1], [4, 2]]
+    ]  # fmt: skip
+    assert found.area.area == pytest.approx(design(layers, PAGE, "lines", FINE).area.area)
+    assert found.page == pytest.approx((0, 0, 6, 4))
+
+
 def test_layers_are_added_up() -> None:
     found = design(
         [PenLayer([square(1, 1, 2)], filled=True), PenLayer([square(1.5, 1.5, 1)], filled=True)],
