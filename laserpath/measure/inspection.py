@@ -426,7 +426,9 @@ def _whole(kind: str, drawn: _Parts, number: int, fwhm: float) -> Fault:
     """The fault of a whole part or gap, which was shrunk by a hair."""
     polygon = drawn.polygons[number - 1]
     x0, y0, x1, y1 = polygon.bounds
-    point, hair = shapely.point_on_surface(polygon), 2 * HAIR_FWHM * fwhm
+    point, hair = polygon.centroid, 2 * HAIR_FWHM * fwhm
+    if not polygon.contains(point):
+        point = shapely.point_on_surface(polygon)
     # In a rectangle, and in a slit however bent, half the outline is l + w and the area is l w.
     half = polygon.length / 2
     long = (half + math.sqrt(max(half**2 - 4 * polygon.area, 0))) / 2

@@ -79,6 +79,19 @@ def dxf() -> bytes:
     return stream.getvalue().encode()
 
 
+def wide_dxf() -> bytes:
+    """Polylines with widths, in a block that is placed at twice its size and turned."""
+    drawing = ezdxf.new(units=4)
+    block = drawing.blocks.new("lines")
+    for line, width in zip((BENT, STRAIGHT), WIDTHS, strict=True):
+        turned = np.array(line) @ [[0, -1], [1, 0]] / 2
+        block.add_lwpolyline(turned.tolist()).dxf.const_width = width / 2
+    drawing.modelspace().add_blockref("lines", (0, 0), {"xscale": 2, "yscale": 2, "rotation": 90})
+    stream = io.StringIO()
+    drawing.write(stream)
+    return stream.getvalue().encode()
+
+
 def wkt() -> bytes:
     return f"MULTILINESTRING ({', '.join(_wkt(line) for line in (BENT, STRAIGHT))})".encode()
 
@@ -108,9 +121,10 @@ def drawn(design: Design) -> dict[float, list[tuple[float, float]]]:
     }
 
 
-@pytest.mark.parametrize(("suffix", "left"), [("svg", 1), ("gbr", 1), ("geojson", 1), ("gds", 0)])
+@pytest.mark.parametrize(("suffix", "left"), [("svg", 1), ("gbr", 1), ("geojson", 1), ("gds", 0), ("dxf", 0)])
 def test_lines_and_widths_are_those_of_the_file(suffix: str, left: int, tmp_path: Path) -> None:
-    data = {"svg": svg, "gbr": gerber, "geojson": geojson, "gds": lambda: gds(tmp_path)}[suffix]()
+    makers = {"svg": svg, "gbr": gerber, "geojson": geojson, "dxf": wide_dxf}
+    data = gds(tmp_path) if suffix == "gds" else makers[suffix]()
     design = followed(tmp_path, suffix, data)
     assert drawn(design) == {0.2: BENT, 0.1: STRAIGHT}
     pens = [

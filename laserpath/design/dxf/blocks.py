@@ -171,7 +171,7 @@ def grid(dxf: Any) -> tuple[int, int]:
     return columns if dxf.column_spacing else 1, rows if dxf.row_spacing else 1
 
 
-OPEN, CLOSED, FILLED = 0, 1, 2
+OPEN, CLOSED, FILLED, WIDE = 0, 1, 2, 3
 _PER_CUBIC = 600
 """Bytes of memory for a piece of a curve, until it is flattened."""
 LARGEST = 1e5  # mm from the origin
@@ -196,10 +196,12 @@ problem: unread, damaged, missing, pattern, reference or clipped.
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """cubics: (n, 4, 2).  size: (m,) number of cubics of each curve.  role: (m,) OPEN, CLOSED or FILLED.
+    """cubics: (n, 4, 2).  size: (m,) number of cubics of each curve.  role: (m,) one of the four above.
 
     layer: (m,) numbers.  group: (m,) rings of the same number are filled together, by the even-odd rule.
     other: how often each problem was met.
+
+    The last cubic of a WIDE curve is no part of it, but as long as the curve is wide, at any scale.
     """
 
     cubics: Floats
@@ -254,12 +256,15 @@ class _Builder:
 
 
 class EntityReader:
-    """Reads the entities of a drawing, and the blocks that they place. tolerance: mm."""
+    """Reads the entities of a drawing, and the blocks that they place. tolerance: mm.
 
-    def __init__(self, drawing: DrawingFile, tolerance: float) -> None:
+    follow: lines with a width are WIDE curves, not the areas that they fill.
+    """
+
+    def __init__(self, drawing: DrawingFile, tolerance: float, *, follow: bool = False) -> None:
         self._layers, self._blocks = drawing.layers, drawing.ezdxf.blocks
         self._model, self._unit = drawing.space, drawing.unit
-        self._tolerance = tolerance / drawing.unit
+        self._tolerance, self._follow = tolerance / drawing.unit, follow
         self._drawn: dict[tuple[str, int], Curves] = {}
 
     def curves(self) -> Curves:
@@ -295,6 +300,9 @@ class EntityReader:
             drawn = shapes.polyline(entity)
             if isinstance(drawn, shapes.Wide):
                 self._check_reach(drawn, scale, entity)
+                if self._follow:
+                    builder.add(_with_width(drawn), WIDE, layer)
+                    return
                 for piece in wide(drawn, entity, tolerance):
                     builder.fill(_finite(piece, entity), layer)
             else:
@@ -349,6 +357,15 @@ class EntityReader:
 
     def _own(self, entity: Any, host: int) -> int:
         return self._layers.number(entity.dxf.get("layer", "0")) or host
+
+
+def _with_width(line: shapes.Wide) -> Floats:
+    """The cubics of a line in its block, and one as long as it is wide, on average."""
+    if len(line.cubics) == 0:
+        return line.cubics
+    end = line.cubics[-1, 3]
+    aside = lines([end, end + (0.0, float(line.width.mean()))])
+    return line.plane(np.concatenate([line.cubics, aside]))
 
 
 def _is_clipped(insert: Any) -> bool:

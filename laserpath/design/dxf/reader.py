@@ -22,7 +22,7 @@ from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError, figure
 from laserpath.design import fill
 from laserpath.design.curves import Chain, Pen, polylines, stroke
-from laserpath.design.dxf.blocks import CLOSED, FILLED, LARGEST, OPEN, Curves, EntityReader
+from laserpath.design.dxf.blocks import CLOSED, FILLED, LARGEST, OPEN, WIDE, Curves, EntityReader
 from laserpath.design.dxf.drawing import NAMED, DrawingFile, Layers, listed
 from laserpath.design.enclosed import SAME, Gap, enclosed
 from laserpath.design.fill import EVENODD
@@ -173,11 +173,11 @@ def layer_names(data: bytes, reading: Reading) -> tuple[tuple[str, bool], ...]:
 
 def _curves(drawing: DrawingFile, reading: Reading) -> Curves:
     """All curves of a drawing, in its unit."""
-    curves = EntityReader(drawing, reading.tolerance).curves()
+    curves = EntityReader(drawing, reading.tolerance, follow=reading.follow).curves()
     drawing.layers.check()
     if drawing.unit >= METRE and (size := _size(curves) * drawing.unit) > LARGEST:
         drawing.take_mm(size)
-        curves = EntityReader(drawing, reading.tolerance).curves()
+        curves = EntityReader(drawing, reading.tolerance, follow=reading.follow).curves()
     return curves
 
 
@@ -279,10 +279,12 @@ class _AreaBuilder:
         return fill.covered(pieces), notes
 
     def lines(self) -> tuple[list[Line], int]:
-        """(the lines without a width, closed or not; the number of areas that DXF fills)."""
-        pen = np.flatnonzero(self._role != FILLED)
-        groups = np.unique(self._group[self._role == FILLED])
-        return [(line, None) for line in self._flattened([self._cubics[k] for k in pen])], len(groups)
+        """(the lines, closed or not, with the widths that they have; the number of areas that DXF fills)."""
+        wide, pen = (np.flatnonzero(some) for some in (self._role == WIDE, self._role < FILLED))
+        widths = [float(np.hypot(*(self._cubics[k][-1, 3] - self._cubics[k][-1, 0]))) for k in wide]
+        drawn = self._flattened([*(self._cubics[k] for k in pen), *(self._cubics[k][:-1] for k in wide)])
+        filled = len(np.unique(self._group[self._role == FILLED]))
+        return list(zip(drawn, [*[None] * len(pen), *widths], strict=True)), filled
 
     def _outlined(self, reading: Reading) -> tuple[fill.Geometry, list[OpenLines], list[str]]:
         """The area that outlines enclose, the lines that enclose nothing, and warnings about both."""

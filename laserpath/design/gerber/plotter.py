@@ -548,7 +548,7 @@ class Plotter:
         self.painting.flash(self._aperture, self._at, self._solid)
         if self._solid and all(block.number is None for block in self._stack):
             about = self._about
-            net = about.get(".N", "")
+            net = about.get(".N", "").replace("{slash}", "/")  # as KiCad writes it
             self.pads.append(
                 Pad(self._aperture, self._at, about.get(".P", ""), "" if net == _NO_NET else net)
             )
