@@ -82,7 +82,7 @@ def new_project(files: tuple[str, ...], **given: Any) -> None:
     (written,) = write_all({file: text})
     if not given["quiet"]:
         for one in layers:
-            click.echo(f"laserpath: {noun} {one.name}{'' if one.on else ', off'}: {one.note}", err=True)
+            click.echo(f"laserpath: {noun} {one.name!r}{'' if one.on else ', off'}: {one.note}", err=True)
         for note in notes:
             click.echo(f"laserpath: {note}", err=True)
     click.echo(f"Written: {written}; edit it, and run `{command}` in its folder")

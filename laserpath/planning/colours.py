@@ -97,7 +97,7 @@ def _joined_moves(plans: Sequence[Plan]) -> gcode.Moves:
     for one in plans:
         machine = one.process.machine
         moves = rested(convert.to_moves(one.toolpath, machine))
-        comments.append((sum(map(len, parts)), f"{_part(one.design).kind} {_part(one.design).name}"))
+        comments.append((sum(map(len, parts)), f"{_part(one.design).kind} {one.design.name}"))
         parts += [way_to(end, moves.xy[0], 0.0, machine), replace(moves, comments=())]
         end = (moves.xy[-1], 0.0)
     return replace(gcode.concat(parts), comments=tuple(comments))

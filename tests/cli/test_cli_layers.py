@@ -137,7 +137,7 @@ def test_a_joined_program_exposes_the_layers_one_after_the_other(capsys: pytest.
     assert (first[0] > PLACES["strong"], last[0] < PLACES["plain"] + 0.8) == (True, True)
     assert whole.xy[:, 0].max() < PLACES["other"]
     text = Path("three.gcode").read_text()
-    assert "; layer strong" in text
+    assert "; layer three-strong" in text
     assert "three-strong: Resin: generic 405 nm resin, negative, critical dose 30 mJ/cm2" in text
     assert run("check", "three.gcode") == 0
 
@@ -243,7 +243,7 @@ def test_a_new_project_lists_the_layers_and_plans_them(capsys: pytest.CaptureFix
     text = Path("three.svg").read_text().replace('"other">', '"other" style="display:none">')
     Path("three.svg").write_text(text)
     assert run("new-project", "three.svg", "--spot-fwhm", "90um", "--resin", "my.toml") == 0
-    assert "layer plain: 0.8 x 0.8 mm, 1 shape" in capsys.readouterr().err
+    assert "layer 'plain': 0.8 x 0.8 mm, 1 shape" in capsys.readouterr().err
     loaded = read_project("laserpath.toml")
     assert loaded.design == Path("three.svg")
     assert loaded.values["spot_fwhm"] == pytest.approx(0.09)

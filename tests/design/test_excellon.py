@@ -118,8 +118,52 @@ def test_files_of_one_board_have_one_format() -> None:
 
 
 @pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("M25\nX1.0Y2.0\nM01\nM02X10.0\nM02X10.0Y5.0\nM02\nM08\n", [(1, 2), (11, 2), (21, 7)]),
+        ("X1.0Y2.0\nM01\nR3M02X10.0\nM08\nX0.5\n", [(1, 2), (11, 2), (21, 2), (31, 2), (0.5, 2)]),
+        ("X9.0Y9.0\nM25\nX1.0Y2.0\nM01\nM02Y10.0\nM08\n", [(9, 9), (1, 2), (1, 12)]),
+        ("M25\nX1.0Y2.0\nM01\nM02X10.0\nM02\nM01\nM02Y5.0\nM02\nM08\n", [(1, 2), (11, 2), (1, 7), (11, 7)]),
+        ("M25\nX1.0Y2.0\nR2X3.0\nM01\nM02Y10.0\nM08M30\n",
+         [(1, 2), (4, 2), (7, 2), (1, 12), (4, 12), (7, 12)]),
+        ("M25\nX1.0Y2.0G85X3.0Y2.0\nM01\nM02Y10.0\nM08\n", [(2, 2), (2, 12)]),
+        ("M25\nX1.0Y2.0\nM24\nM26X10.0\nM26\nM27\n", [(1, 2), (11, 2)]),
+    ],
+)  # fmt: skip
+def test_the_boards_of_a_panel_are_steps_from_each_other(
+    body: str, expected: list[tuple[float, float]]
+) -> None:
+    """As the manual of the CNC-7 has it: each copy a step from the one before; copies of copies."""
+    assert centres(drilled(f"M48\nMETRIC\nT1C0.8\n%\nT1\n{body}M30\n")) == expected
+
+
+def test_the_steps_of_a_panel_are_in_the_notation_of_its_holes() -> None:
+    """And copies keep the tools of their holes."""
+    text = "M48\nINCH,TZ\nT1C0.03\nT2C0.04\n%\nT1\nX10000Y0\nT2\nX20000\nM01\nM02X5000Y10000\nM08\nM30\n"
+    holes = drilled(text).holes
+    assert [tuple(round(value / INCH, 6) for value in hole.centre) for hole in holes] == [
+        (1, 0), (2, 0), (1.5, 1), (2.5, 1),
+    ]  # fmt: skip
+    assert [round(hole.diameter / INCH, 3) for hole in holes] == [0.03, 0.04, 0.03, 0.04]
+
+
+@pytest.mark.parametrize(
     ("text", "words"),
     [
+        (
+            "M48\nMETRIC\nT1C0.8\n%\nT1\nX1Y1\nM01\nM02X9Y0M80\nM30\n",
+            "b.drl: line 8: 'M02X9Y0M80' repeats, moves or draws",
+        ),
+        ("M48\nMETRIC\nT1C0.8\n%\nT1\nX1Y1\nM99,PINS\nX3Y3\nM30\n", "line 7: 'M99,PINS' repeats, moves or"),
+        ("M48\nMETRIC\nT1C0.8\n%\nT1\nX1Y1\nP9X3.0\nM30\n", "line 7: 'P9X3.0' repeats, moves or draws"),
+        (
+            "M48\nMETRIC\nT1C0.8\n%\nT1\nX1Y1\nM01\nR99999M02X1\nM30\n",
+            "a pattern is repeated 99999 times",
+        ),
+        (
+            "M48\nMETRIC\nT1C0.8\n%\nT1\nX1Y1\nR9999X1\n" + "M01\nM02Y1\n" * 9 + "M30\n",
+            "the file repeats its holes to 320000, above 200000",
+        ),
         ("M48\nMETRIC\n%\nT1\nX1.0Y1.0\nM30\n", "b.drl: line 5: tool T1 has no diameter"),
         (
             "M48\nMETRIC\nT1C2000\n%\nT1\nX1.0Y1.0\nM30\n",
@@ -127,7 +171,10 @@ def test_files_of_one_board_have_one_format() -> None:
         ),
         ("M48\nT1C2000\n%\nT1\nX1Y1\nM30\n", "b.drl: line 5: tool T1 is 50800 mm wide, above 1000 mm"),
         ("M48\nMETRIC\nT1C0.8\n%\nX1.0Y1.0\nM30\n", "b.drl: line 5: a hole comes before a tool is chosen"),
-        ("M48\nMETRIC\nT1C0.8\n%\nT1\nM02X1.0Y1.0\nM30\n", "b.drl: line 6: 'M02X1.0Y1.0' repeats"),
+        (
+            "M48\nMETRIC\nT1C0.8\n%\nT1\nM02X1.0Y1.0\nM30\n",
+            "line 6: a pattern is repeated .M02. before",
+        ),
         ("M48\nMETRIC\nT1C0.8\n%\nT1\nG32X1.0Y1.0A2.0\nM30\n", "'G32X1.0Y1.0A2.0' is a cycle of the machine"),
         ("M48\nMETRIC\nT1C0.8\n%\nT1\nM97,ABC\nX1.0Y1.0\nM30\n", "'M97,ABC' repeats, moves or draws"),
         ("M48\nMETRIC\nT1C0.8\n%\nT1\nG91\nX1.0Y1.0\nM30\n", "b.drl: line 7: coordinates are incremental"),

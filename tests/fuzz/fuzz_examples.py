@@ -89,13 +89,15 @@ def gerber() -> list[bytes]:
 
 
 def drills() -> list[bytes]:
-    """Each way to write coordinates, tools, slots, routes and repeats."""
+    """Each way to write coordinates, tools, slots, routes, repeats and panels."""
     return [
         boards.drill(*boards.HOLES),
         b"M48\nINCH,LZ,00.0000\nT01C0.0320F200S65\n;TYPE=NON_PLATED\nT2C0.1\n%\nG05\nT01\nX0125Y-00325\nR3X0100\n"
         b"T2\nX01Y01G85X02Y01\nM30\n",
         b"%\nM48\nM71\n;FILE_FORMAT=3:3\nT1C1.0\n%\nG90\nT1\nG00X0Y0\nM15\nG01X5000\nG03X9000Y0A2000\n"
         b"G02X9000Y4000I0J2000\nM16\nM30\n",
+        b"M48\nMETRIC\nT1C0.8\nT2C1.0\n%\nT1\nM25\nX1.0Y2.0\nR2X3.0\nT2\nX5.0\nM01\nM02X10.0\nR3M02Y5.0\nM02\nM01\n"
+        b"M02Y40.0\nM02\nM08\nM30\n",
         b";   Holesize 1. = 12.0 Tolerance = +0.0/-0.0 PLATED MILS Quantity = 2\n%\nT01\nX00125Y00325\nM30\n",
     ]
 

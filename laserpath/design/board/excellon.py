@@ -8,9 +8,12 @@ The format is that of a machine of 1982, and files omit what every machine of a 
   (`Holesize 1. = 12.0 … MILS`), and whether their holes are plated, by `;TYPE=` or X2's `.FileFunction`;
 - units (`INCH`, `METRIC`, `M71`, `M72`), which zeros are kept (`LZ`, `TZ`), and the digits (`000.000`,
   `;FILE_FORMAT=2:4`, `; Format : 2.4`), decimal points, coordinates that are left out because they stay;
-- repeated holes (`R5X0100`), slots (`G85`), routed lines and arcs (`G00`, `M15`, `G01` to `G03`, `M16`).
+- repeated holes (`R5X0100`), slots (`G85`), routed lines and arcs (`G00`, `M15`, `G01` to `G03`, `M16`);
+- panels: what stands between `M25` (or `%`) and `M01` is repeated by each `M02X…Y…`, a step from the copy
+  before, or by `R5M02X…`; `M08` ends that. After another `M01` all copies are the pattern.
 
-Patterns (`M01`, `M02X`), incremental coordinates (`G91`) and shifted zeros (`G93`) are refused.
+Mirrored copies (`M70`, `M80`, `M90`), stored patterns (`M99`), texts, incremental coordinates (`G91`) and
+shifted zeros (`G93`) are refused.
 
 Coordinates without a point are whole numbers, and which digits stand before the point is not always said.
 Then all usual formats are tried, and the one in which most holes lie where they belong counts: `fits` says
@@ -24,7 +27,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -42,6 +45,9 @@ _WIDEST = 1000.0
 """mm of a tool: circles that are milled out of a board are drawn as tools, too."""
 _MOST_REPEATS = 10_000
 """Holes of one command; a larger number is damage, and takes seconds."""
+
+_MOST_HOLES = 200_000
+"""Holes of a file with all repeats and copies: those of a panel of a hundred dense boards. More take long."""
 
 Fits = Callable[[Floats], float]
 """(centres of holes, (n, 2) mm) → how well they fit the board, larger is better."""
@@ -135,15 +141,23 @@ class _Header:
         ]
 
 
+_Step = tuple[int, dict[str, str]]
+"""How often, and the words of the coordinates."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Path:
-    """A hole or a route with coordinates as written. steps: (x, y) texts after each other."""
+    """A hole or a route with coordinates as written. steps: (x, y) texts after each other.
+
+    moved: steps from the pattern to this copy of it.
+    """
 
     tool: int
     plated: bool | None
     line: int
     steps: list[dict[str, str]]
     repeats: int = 0
+    moved: tuple[_Step, ...] = ()
 
 
 _TOOL = re.compile(r"T0*(\d+)(?=\D|$)(.*)$")
@@ -154,6 +168,9 @@ _ALLEGRO = re.compile(
 )
 _ALLEGRO_UNITS = {"MILS": 0.0254, "MM": 1.0, "MICRONS": 1e-3}
 _DIGITS = re.compile(r"(?:FILE_FORMAT=|[Ff]ormat\s*:\s*|FORMAT=\{)(\d)[:.](\d)")
+_STEP = re.compile(r"(?:R(\d+))?M(25|0?[128]|2[467])((?:[XY][+-]?\d*\.?\d*)*)(?:M30)?")
+"""Beginning, end, copy and end of the copies of a pattern; M24, M26 and M27 are older words for the last."""
+_UNREAD = re.compile(r"(?:R\d+)?M0?2[XYM]|(?:R\d+)?M26[XYM]|G93|M70|M80|M90|M9[789]|P\d+[XY]")
 _XY = re.compile(r"([XYIJAR])([+-]?\d*\.?\d*)")
 
 
@@ -185,7 +202,8 @@ def read(data: bytes, name: str, fits: Fits | None = None, like: Digits | None =
 def _chosen(
     notations: list[Digits], header: _Header, paths: list[_Path], fits: Fits | None, name: str
 ) -> tuple[Digits, tuple[str, ...]]:
-    """The notation that fits best, and a note if the file leaves a choice."""
+    """The notation that fits best, and a note if the file leaves a choice. Copies show nothing more."""
+    paths = [path for path in paths if not path.moved]
     if len(notations) == 1:
         return notations[0], ()
     scores = [0.0] * len(notations)
@@ -242,6 +260,8 @@ class _Body:
     """The state while a file is read. heading: in its header.  route: what is being cut; None: nothing.
 
     at: the last coordinates; replaced and never changed, since paths hold them.
+    begin: number of the path with which a pattern begins.  pattern: those in it, once it has ended.
+    moved: steps from it to its last copy.  holes: how many there are.
     """
 
     paths: list[_Path] = field(default_factory=list)
@@ -254,12 +274,23 @@ class _Body:
     incremental: bool = False
     decimal: bool = True
     ended: bool = False
+    begin: int = 0
+    pattern: tuple[_Path, ...] = ()
+    moved: tuple[_Step, ...] = ()
+    holes: int = 0
+
+    def count(self, more: int) -> None:
+        """Refuse more holes than a file may have, before they are made."""
+        self.holes += more
+        if self.holes > _MOST_HOLES:
+            raise InputError(f"the file repeats its holes to {self.holes}, above {_MOST_HOLES}")
 
     def add(self, steps: list[dict[str, str]], number: int, repeats: int = 0) -> None:
         """Add a hole or a route."""
         if self.tool is None:
             raise InputError("a hole comes before a tool is chosen")
         limits.spend()
+        self.count(repeats if 0 < repeats <= _MOST_REPEATS else 1)
         self.paths.append(_Path(self.tool, self.plated, number, steps, repeats))
 
     def finish(self, number: int = 0) -> None:
@@ -275,6 +306,7 @@ def _command(line: str, header: _Header, body: _Body, number: int) -> None:
     if word in ("M48", "%", "M95"):
         if word != "M48" and body.heading:
             body.tool = None  # a definition in the header is no choice
+        body.begin = len(body.paths)
         body.heading = word == "M48"
     elif word.startswith(("INCH", "METRIC", "M71", "M72")):
         _units(word, header)
@@ -288,7 +320,9 @@ def _command(line: str, header: _Header, body: _Body, number: int) -> None:
         body.ended = word == "M30" or bool(body.paths)
     elif re.match(r"G93X\+?0*\.?0*Y\+?0*\.?0*$", word):
         pass
-    elif word.startswith(("M01", "M02X", "M02Y", "M25", "G93", "M70", "M80", "M90", "M97", "M98")):
+    elif step := _STEP.fullmatch(word.replace(" ", "")):
+        _step_and_repeat(step, body, number)
+    elif _UNREAD.match(word):
         raise InputError(f"{word[:20]!r} repeats, moves or draws a pattern of holes, which is not read")
     elif re.match(r"(?:G\d+)?\s*[XYR]", word):
         _move(word.replace(" ", ""), body, number)
@@ -322,6 +356,41 @@ def _take(tool: int, rest: str, header: _Header, body: _Body, number: int) -> No
     body.plated = header.now if told is None else told
     if found := re.search(r"[XY][+-]?\d.*$", rest):
         _move(found[0], body, number)
+
+
+def _step_and_repeat(step: re.Match[str], body: _Body, number: int) -> None:
+    """Begin or end a pattern, or repeat it."""
+    code, words = int(step[2]), _words(step[3])
+    body.finish(number)
+    if code == 25:
+        body.begin, body.pattern, body.moved = len(body.paths), (), ()
+    elif code in (1, 24):
+        body.pattern, body.moved = tuple(body.paths[body.begin :]), ()
+    elif code in (8, 27):
+        body.begin, body.pattern, body.moved = len(body.paths), (), ()
+        body.ended = step[0].endswith("M30")
+    elif words:
+        _repeat(int(step[1] or 1), words, body)
+    else:
+        body.moved = ()  # the next copy is a step from the pattern again
+
+
+def _repeat(times: int, step: dict[str, str], body: _Body) -> None:
+    """Copy the pattern, each copy a step from the one before. step: words of its coordinates."""
+    if not body.pattern:
+        raise InputError("a pattern is repeated (M02) before it has ended (M01)")
+    if times > _MOST_REPEATS:
+        raise InputError(f"a pattern is repeated {times} times, above {_MOST_REPEATS}")
+    body.count(times * sum(path.repeats or 1 for path in body.pattern))
+    body.decimal &= _is_pointed(step)
+    for k in range(1, times + 1):
+        limits.spend()
+        moved = (*body.moved, (k, step))
+        body.paths += [
+            _Path(one.tool, one.plated, one.line, one.steps, one.repeats, (*one.moved, *moved))
+            for one in body.pattern
+        ]
+    body.moved = (*body.moved, (times, step))
 
 
 def _plunge(word: str, body: _Body, number: int) -> None:
@@ -387,20 +456,21 @@ def _holes(paths: list[_Path], header: _Header, notation: Digits) -> Iterator[Ho
         size = header.tools[path.tool] * (1.0 if path.tool in header.own else notation.unit)
         if not size < _WIDEST:
             raise InputError(f"line {path.line}: tool T{path.tool} is {size:g} mm wide, above {_WIDEST:g} mm")
-        if path.repeats:
-            yield from _repeated(path, size, notation)
-            continue
-        points = list(_points(path.steps, notation))
-        yield Hole(tuple(points), size, path.plated)
+        limits.spend()
+        each = _repeated(path, notation) if path.repeats else iter([_points(path.steps, notation)])
+        steps = [(n, *_point(step, notation)) for n, step in path.moved]
+        dx, dy = sum(n * x for n, x, _ in steps), sum(n * y for n, _, y in steps)
+        for points in each:
+            yield Hole(tuple((x + dx, y + dy) for x, y in points), size, path.plated)
 
 
-def _repeated(path: _Path, size: float, notation: Digits) -> Iterator[Hole]:
-    """Holes that are repeated at equal steps."""
+def _repeated(path: _Path, notation: Digits) -> Iterator[Iterable[tuple[float, float]]]:
+    """The place of each hole that is repeated at equal steps."""
     (x, y), step = _point(path.steps[0], notation), _point(path.steps[1], notation)
     if path.repeats > _MOST_REPEATS:
         raise InputError(f"line {path.line} repeats a hole {path.repeats} times, above {_MOST_REPEATS}")
     for k in range(1, path.repeats + 1):
-        yield Hole(((x + k * step[0], y + k * step[1]),), size, path.plated)
+        yield [(x + k * step[0], y + k * step[1])]
 
 
 def _point(step: dict[str, str], notation: Digits) -> tuple[float, float]:
