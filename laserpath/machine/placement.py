@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 import shapely
-from shapely import affinity
 
 from laserpath.base import quantities
 from laserpath.base.errors import InputError, figure
-from laserpath.base.overlay import minus, valid
+from laserpath.base.overlay import minus
 from laserpath.physics import optics
 from laserpath.types import Alignment, Design, Machine, Point, Resin, Spot
 
@@ -135,16 +134,9 @@ def zero_of(design: Design, origin: str) -> Point:
 def _moved(design: Design, origin: str, offset: Point) -> Design:
     """The design with its origin at the work zero, and then moved by `offset`."""
     corner = zero_of(design, origin)
-    zero = corner[0] - offset[0], corner[1] - offset[1]
-    part, page = design.part, design.page or (0.0, 0.0, *design.extent[2:])
-    return replace(
-        design,
-        area=valid(affinity.translate(design.area, -zero[0], -zero[1])),
-        part=part and replace(part, hull=affinity.translate(part.hull, -zero[0], -zero[1])),
-        pads=design.pads and design.pads.mapped((1, 0, 0, 1, -zero[0], -zero[1])),
-        lines=design.lines and design.lines.mapped((1, 0, 0, 1, -zero[0], -zero[1])),
-        page=(page[0] - zero[0], page[1] - zero[1], page[2] - zero[0], page[3] - zero[1]),
-    )
+    if design.page is None:
+        design = replace(design, page=(0.0, 0.0, *design.extent[2:]))
+    return design.moved(offset[0] - corner[0], offset[1] - corner[1])
 
 
 def _on_its_page(design: Design, machine: Machine, offset: Point) -> bool:

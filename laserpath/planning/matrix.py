@@ -293,7 +293,7 @@ def plan_matrix(
             for part in planned.design.area.geoms
         ]
     )
-    whole = replace(planned.design, area=area, page=None, part=None)
+    whole = replace(planned.design, area=area, page=None, part=None, pads=None, lines=None)
     anywhere = replace(planned.settings, origin="auto", offset=(0.0, 0.0))  # of a plan of the design alone
     top = header(whole, process, anywhere, planned.report.warnings, _said(doses, focus))
     seconds = gcode.motion.execute(moves, convert.controller(process.machine)).write_time

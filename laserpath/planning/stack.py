@@ -246,7 +246,7 @@ def _polygons(area: shapely.Geometry) -> list[shapely.Polygon]:
 
 
 def _translated(design: Design, by: Floats) -> Design:
-    return replace(design, area=shapely.transform(design.area, lambda xy: xy + by), part=None)
+    return replace(design.moved(float(by[0]), float(by[1])), page=design.page, part=None)
 
 
 def _grouped(designs: Sequence[Design], tolerance: float) -> tuple[tuple[int, ...], tuple[Design, ...]]:

@@ -23,11 +23,9 @@ import numpy as np
 import shapely
 from scipy import ndimage
 from scipy.signal import fftconvolve
-from shapely import affinity
 
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError, figure
-from laserpath.base.overlay import valid
 from laserpath.design.scene import Scene
 from laserpath.design.target import MARGIN_FWHM, grid_for, rasterise
 from laserpath.machine.program import MachineProgram
@@ -130,18 +128,6 @@ def _level(dose: Floats, grid: Grid, design: Design) -> float:
     return min(max(level, low * float(dose.max())), high * float(dose.max()))
 
 
-def moved(design: Design, by: Point) -> Design:
-    """The design and its page, translated `by` mm."""
-    (x, y), page = by, design.page
-    return replace(
-        design,
-        area=valid(affinity.translate(design.area, x, y)),
-        pads=design.pads and design.pads.mapped((1, 0, 0, 1, x, y)),
-        lines=design.lines and design.lines.mapped((1, 0, 0, 1, x, y)),
-        page=page and (page[0] + x, page[1] + y, page[2] + x, page[3] + y),
-    )
-
-
 def _coarse(dose: Floats, grid: Grid, design: Design, level: float) -> Point:
     """The translation to about a pixel, from the overlap of all shifts."""
     cured = cured_fraction(dose, level)
@@ -183,7 +169,7 @@ def _fine(dose: Floats, grid: Grid, design: Design, spot: Spot, level: float, sh
     """The translation from the edges, by least squares for shift and overexposure."""
     x0, x1, y0, y1 = grid.extent
     for _ in range(_STEPS):
-        edges = edge_errors(dose, Scene(moved(design, (shift[0], shift[1])), grid, spot, Resin()), level)
+        edges = edge_errors(dose, Scene(design.moved(shift[0], shift[1]), grid, spot, Resin()), level)
         (x, y), used = edges.xy.T, ~edges.missing
         used &= (x > x0) & (x < x1) & (y > y0) & (y < y1)
         if used.sum() < _FEWEST:

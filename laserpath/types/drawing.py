@@ -15,6 +15,7 @@ from shapely.geometry import MultiLineString, MultiPolygon, Polygon
 from laserpath.base.arrays import Floats, frozen_array
 from laserpath.base.checks import number, positive
 from laserpath.base.errors import InputError, one_line
+from laserpath.base.overlay import valid
 from laserpath.types.alignment import Alignment
 
 Point = tuple[float, float]
@@ -156,6 +157,18 @@ class Design:
         """(width, height), mm."""
         x0, y0, x1, y1 = self.bounds
         return x1 - x0, y1 - y0
+
+    def moved(self, x: float, y: float) -> Design:
+        """The design with all that lies in it, translated by x and y mm."""
+        page, part, matrix = self.page, self.part, (1.0, 0.0, 0.0, 1.0, x, y)
+        return replace(
+            self,
+            area=valid(affinity.translate(self.area, x, y)),
+            page=page and (page[0] + x, page[1] + y, page[2] + x, page[3] + y),
+            part=part and replace(part, hull=affinity.translate(part.hull, x, y)),
+            pads=self.pads and self.pads.mapped(matrix),
+            lines=self.lines and self.lines.mapped(matrix),
+        )
 
 
 @dataclass(frozen=True, slots=True)

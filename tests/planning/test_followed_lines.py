@@ -9,7 +9,7 @@ import pytest
 import shapely
 from scipy.spatial import cKDTree
 
-from laserpath import Process, Settings, Spot, plan, profiles
+from laserpath import Process, Settings, Spot, plan, plan_layers, profiles
 from laserpath.base.arrays import Floats, ends_of
 from laserpath.base.compute import runtime
 from laserpath.base.errors import InputError
@@ -88,3 +88,15 @@ def test_another_starting_curve_is_refused() -> None:
         InputError, match="--follow exposes the drawing's lines, so that --initial hatch says"
     ):
         plan(lines(*LINES), PROCESS, Settings(initial="hatch", iterations=1))
+
+
+def test_layers_of_lines_are_exposed_along_them() -> None:
+    """The layers have one zero, which is the corner of neither."""
+    runtime.use_processors(1)
+    layers = [(0.1, lines(LINES[1])), (0.2, lines(LINES[2]))]
+    done = plan_layers(layers, PROCESS, Settings(iterations=2, origin="design", report="brief"))
+    for one in done.plans:
+        path, drawn = one.shipped.path, one.design.lines
+        assert drawn is not None
+        assert shapely.distance(drawn.paths, shapely.points(path.xy[ends_of(path.on)])).max() < STEP
+        assert one.design.area.buffer(1e-6).covers(drawn.paths)
