@@ -491,7 +491,9 @@ def optional() -> set[str]:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
         "optional-dependencies"
     ]
-    return {re.match(r"[\w-]+", line)[0] for name in ("torch", "jax", "vpype") for line in extras[name]}  # type: ignore[index]
+    return {
+        re.match(r"[\w-]+", line)[0] for name in ("cluster", "torch", "jax", "vpype") for line in extras[name]
+    }  # type: ignore[index]
 
 
 def dependencies() -> dict[str, str]:

@@ -17,7 +17,7 @@ from laserpath.cli import plan as planning
 from laserpath.cli import progress, show
 from laserpath.cli.ending import TOLERANCE_MISSED, Interrupts
 from laserpath.cli.grouped import GroupedCommand, Options, Parsed, options
-from laserpath.cli.options import DESIGN, LIMITS, OUTPUT, PLAN, PROCESS
+from laserpath.cli.options import DESIGN, LIMITS, OUTPUT, PLAN, PROCESS, WORKERS
 from laserpath.config import options as known
 from laserpath.config import request
 from laserpath.config.values import Quantity
@@ -145,7 +145,7 @@ _NOT_OF_A_BOARD = [
 
 @click.command(cls=GroupedCommand, epilog=_EPILOG)
 @click.argument("files", metavar="[FILES…]", type=click.Path(), nargs=-1)
-@options(OUTPUT, _FILES, _BOARD, PROCESS, PLAN, LIMITS)
+@options(OUTPUT, _FILES, _BOARD, PROCESS, PLAN, WORKERS, LIMITS)
 @click.pass_context
 def board(context: click.Context, /, files: tuple[str, ...], **given: Any) -> None:
     """Plan the layers of a circuit board: a folder, a ZIP archive, or several files.
@@ -167,6 +167,7 @@ def board(context: click.Context, /, files: tuple[str, ...], **given: Any) -> No
         process = request.process_of(values)
         settings = request.settings_of(values, optics.fwhm(process.spot))
         talk = show.Talk(quiet=given["quiet"], verbose=given["verbose"])
+        planning.join_cluster(context, given["scheduler"], talk)
         exposure = _exposure(given, values)
         with progress.meter(hidden=given["quiet"]) as meter:
             interrupts.show_on(meter)

@@ -76,6 +76,17 @@ LIMIT: dict[str, Any] = {
 
 LIMITS: Options = {"Limits": {"--limit": LIMIT}}
 
+WORKERS: Options = {
+    "Workers": {
+        "--scheduler": {
+            "metavar": "ADDRESS",
+            "help": "Have the squares of a large design planned by the workers of a Dask scheduler, such as "
+            "tcp://10.0.0.5:8786  [one worker for each processor here]",
+        },
+    },
+}
+"""Not in `config.options`: where a plan is made is no part of it."""
+
 PROCESS = group("Machine, resin, spot")
 DESIGN = group("Design")
 COLOURS = group("Colours")

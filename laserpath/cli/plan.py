@@ -21,7 +21,7 @@ from laserpath.base.plan_steps import PlanPart
 from laserpath.cli import progress, show
 from laserpath.cli.ending import TOLERANCE_MISSED, Interrupts, Stopped
 from laserpath.cli.grouped import GroupedCommand, options
-from laserpath.cli.options import COLOURS, DESIGN, FILES, LIMITS, OUTPUT, PLAN, PROCESS
+from laserpath.cli.options import COLOURS, DESIGN, FILES, LIMITS, OUTPUT, PLAN, PROCESS, WORKERS
 from laserpath.config import options as known
 from laserpath.config import project, request
 
@@ -355,6 +355,7 @@ Examples:
   laserpath plan scales.dxf --follow --line-width 0.12mm
   laserpath plan poster.svg --colours 3 --colour-resin red=red-resin.toml
   laserpath plan panel.dxf --layers pads,text
+  laserpath plan panel.gbr --scheduler tcp://10.0.0.5:8786
   laserpath plan                     # the design that laserpath.toml in this folder names
 
 \b
@@ -371,9 +372,19 @@ CAUTION: a laser that cures resin can blind you faster than you can blink. Enclo
 wear goggles rated for its wavelength; never leave the machine unattended."""
 
 
+def join_cluster(context: click.Context, scheduler: str | None, talk: show.Talk) -> None:
+    """Have the workers of a scheduler, if one is given, until the command ends."""
+    if scheduler is None:
+        return
+    from laserpath.base.compute.workers import on_cluster
+
+    dashboard = context.with_resource(on_cluster(scheduler))
+    talk.tell(f"squares of a large design go to the workers of {scheduler}; their dashboard: {dashboard}")
+
+
 @click.command(cls=GroupedCommand, epilog=_EPILOG)
 @click.argument("design", metavar="[DESIGN]", type=click.Path(), required=False)
-@options(OUTPUT, FILES, PROCESS, DESIGN, COLOURS, PLAN, LIMITS)
+@options(OUTPUT, FILES, PROCESS, DESIGN, COLOURS, PLAN, WORKERS, LIMITS)
 @click.pass_context
 def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
     """Plan a toolpath that exposes DESIGN: SVG, DXF, GDSII, OASIS, Gerber, PNG, TIFF, GeoJSON or WKT.
@@ -395,6 +406,7 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
         settings = request.settings_of(values, fwhm)
         talk = show.Talk(quiet=given["quiet"], verbose=given["verbose"])
         talk.more(f"spot {fwhm:g} mm; {process.resin.name}; {process.machine.name}")
+        join_cluster(context, given["scheduler"], talk)
         job = Job(file, given, values, process, settings, folder, talk, interrupts.check, interrupts.kept)
         with progress.meter(hidden=given["quiet"]) as meter:
             interrupts.show_on(meter)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import signal
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache, partial
@@ -293,6 +297,34 @@ def test_workers_find_the_same(start: EnergyPath, task: Task, problem: PathProbl
     assert (workers.path.xy == without.path.xy).all()
     assert (workers.path.energy == without.path.energy).all()
     assert (workers.loss == without.loss).all()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="no SIGKILL on Windows")
+def test_workers_that_are_killed_again_and_again_change_nothing() -> None:
+    """All of a plan, whose workers die every 2 s."""
+    settings = replace(SETTINGS, report="brief")
+    undisturbed = plan(WIDE, settings=settings)
+    runtime.use_processors(2)
+    done, killed = threading.Event(), set()
+
+    def kill() -> None:
+        while not done.wait(2):
+            for worker in multiprocessing.active_children():
+                if worker.pid not in killed:
+                    killed.add(worker.pid)
+                    os.kill(worker.pid, signal.SIGKILL)
+                    break
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        disturbed = plan(WIDE, settings=settings)
+    finally:
+        done.set()
+        killer.join()
+    assert len(killed) >= 2
+    assert disturbed.shipped.text == undisturbed.shipped.text
 
 
 def test_a_stop_keeps_what_is_done(start: EnergyPath, task: Task, problem: PathProblem) -> None:

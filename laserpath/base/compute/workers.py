@@ -1,19 +1,25 @@
-"""Worker processes, one a processor: for tasks of seconds that need nothing but their arguments.
+"""Worker processes: for tasks of seconds that need nothing but their arguments.
 
-Taichi runs one kernel at a time in a process, so that threads do not gain there. loky's processes are kept
-for further plans, and start without running the caller's script again, as those of `multiprocessing` do on
-most systems.
+Taichi runs one kernel at a time in a process, so that threads do not gain there. On this machine there is a
+worker for each processor: loky's processes are kept for further plans, and start without running the caller's
+script again, as those of `multiprocessing` do on most systems. On many machines there are those of a cluster
+(`on_cluster`): Dask's scheduler has the queue, the data and the dashboard, and many sites run one already.
 """
 
 from __future__ import annotations
 
+import re
 import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor
+from concurrent.futures import BrokenExecutor, CancelledError
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from laserpath.base.compute.runtime import cpu_count, use_processors
+from laserpath.base.errors import InputError
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -24,17 +30,46 @@ _IDLE = 300.0
 _AHEAD = 2
 """Tasks for each worker that are made before they are needed: more hold more memory."""
 
+_ADDRESS, _EXAMPLE = re.compile(r"\w+://\S+:\d+"), "tcp://10.0.0.5:8786"
+
+_PATIENCE = 10.0
+"""s within which a scheduler has to answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Cluster:
+    """A client of Dask. gone: what it raises for a task whose worker, or whose scheduler, is lost."""
+
+    client: Any
+    gone: tuple[type[BaseException], ...]
+
+    def submit(self, function: Callable[[Task], Result], task: Task) -> Any:
+        """The future of function(task), which is new work, even if it is the same as before."""
+        return self.client.submit(_on_one_processor, function, task, pure=False)
+
+    @property
+    def count(self) -> int:
+        """Tasks that its workers do at the same time."""
+        return int(sum(self.client.nthreads().values()))
+
+
+_state = SimpleNamespace(cluster=None)
+
 
 def worker_count() -> int:
-    """Worker processes that are worth having: 0 with one processor."""
+    """Tasks that workers do at the same time: 0 on a machine with one processor."""
+    if _state.cluster is not None:
+        return int(_state.cluster.count)
     return count if (count := cpu_count()) > 1 else 0
 
 
 def _pool() -> Any:
-    """The pool of workers, which start now; an executor of `concurrent.futures`."""
+    """What takes tasks: the cluster, or the workers here, which start now."""
+    if _state.cluster is not None:
+        return _state.cluster
     from loky import get_reusable_executor  # some tens of ms, which small designs need not wait for
 
-    return get_reusable_executor(max_workers=worker_count(), timeout=_IDLE, initializer=_begin)
+    return get_reusable_executor(max_workers=cpu_count(), timeout=_IDLE, initializer=_begin)
 
 
 def each(function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
@@ -42,19 +77,20 @@ def each(function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[
 
     What a worker was doing when it died, such as for want of memory, is done by this process.
     """
-    waiting = deque[tuple[Task, Any]]()
+    waiting, most = deque[tuple[Task, Any]](), _AHEAD * max(worker_count(), 1)
+    gone = (BrokenExecutor, *(_state.cluster.gone if _state.cluster is not None else ()))
 
     def first() -> Result:
         task, future = waiting.popleft()
         try:
             return future.result()
-        except BrokenExecutor:
+        except gone:
             return function(task)
 
     try:
         for task in tasks:
             waiting.append((task, _pool().submit(function, task)))
-            if len(waiting) >= _AHEAD * worker_count():
+            if len(waiting) >= most:
                 yield first()
         while waiting:
             yield first()
@@ -67,3 +103,73 @@ def _begin() -> None:
     """Prepare a worker: one processor, and Ctrl-C is its parent's."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     use_processors(1)
+
+
+def _on_one_processor(function: Callable[[Task], Result], task: Task) -> Result:
+    """What a worker of a cluster does: it may have done something else before."""
+    use_processors(1)
+    return function(task)
+
+
+@contextmanager
+def on_cluster(scheduler: str) -> Iterator[str]:
+    """While it is open, tasks are done by the workers of a Dask scheduler; gives its dashboard's address.
+
+    scheduler: such as 'tcp://10.0.0.5:8786'. Each worker has this version of laserpath, and best one thread.
+    Results are the same for any number of workers with processors of one type. Raises InputError if no
+    scheduler answers, if it has no workers, or if they have another version.
+    """
+    client, gone = _client(scheduler)
+    try:
+        cluster = _Cluster(client, gone)
+        _check(client.run(_version, on_error="return"), scheduler)
+        _state.cluster = cluster
+        yield str(client.dashboard_link)
+    finally:
+        _state.cluster = None
+        client.close()
+
+
+def _client(scheduler: str) -> tuple[Any, tuple[type[BaseException], ...]]:
+    """A client of a scheduler, and its errors for lost workers."""
+    if not _ADDRESS.fullmatch(scheduler):
+        raise InputError(f"scheduler is {scheduler!r}, but must be an address such as {_EXAMPLE}")
+    try:
+        from distributed import Client
+        from distributed.client import FutureCancelledError
+        from distributed.comm import CommClosedError
+        from distributed.scheduler import KilledWorker
+    except ImportError:
+        raise InputError(
+            "a scheduler needs the package distributed: pip install 'laserpath[cluster]'"
+        ) from None
+    try:
+        client = Client(scheduler, timeout=_PATIENCE, set_as_default=False)
+    except (OSError, ValueError) as error:
+        said = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(
+            f"scheduler {scheduler!r} does not answer within {_PATIENCE:g} s, but must be that of a running "
+            f"`dask scheduler`, such as {_EXAMPLE}: {said}"
+        ) from None
+    return client, (KilledWorker, FutureCancelledError, CancelledError, CommClosedError)
+
+
+def _version() -> str:
+    """That of a worker."""
+    from laserpath import __version__
+
+    return __version__
+
+
+def _check(versions: dict[str, Any], scheduler: str) -> None:
+    """Raise InputError if there are no workers, or any of another version."""
+    if not versions:
+        raise InputError(
+            f"scheduler {scheduler!r} has no workers, but needs at least 1: `dask worker {scheduler} "
+            "--nthreads 1` starts some"
+        )
+    ours = _version()
+    for worker, found in versions.items():
+        if found != ours:
+            has = f"laserpath {found}" if isinstance(found, str) else "no laserpath that answers"
+            raise InputError(f"worker {worker} has {has}, but must have laserpath {ours}, as here")

@@ -1,4 +1,4 @@
-"""Worker processes: results in order, errors of tasks, and workers that die."""
+"""Worker processes, here and of a cluster: results in order, errors of tasks, and workers that die."""
 
 from __future__ import annotations
 
@@ -50,3 +50,65 @@ def test_what_a_dead_worker_was_doing_is_done_all_the_same() -> None:
 def test_an_error_of_a_task_is_the_caller_s() -> None:
     with pytest.raises(InputError, match="below 0"):
         list(workers.each(_squared, tasks(range(-1, 3))))
+
+
+@pytest.fixture(scope="module")
+def scheduler() -> Iterator[str]:
+    """The address of one with two workers."""
+    distributed = pytest.importorskip("distributed")
+    cluster = distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+    )
+    with cluster:
+        yield cluster.scheduler_address
+
+
+@pytest.mark.slow
+def test_a_cluster_gives_the_same_results_in_order(scheduler: str) -> None:
+    with workers.on_cluster(scheduler):
+        assert workers.worker_count() == 2
+        assert list(workers.each(_squared, tasks(range(20)))) == [value**2 for value in range(20)]
+    assert workers.worker_count() == runtime.cpu_count(), "it is left again"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="no SIGKILL on Windows")
+def test_a_task_that_kills_every_worker_of_a_cluster_is_done_here(scheduler: str) -> None:
+    with workers.on_cluster(scheduler):
+        found = list(workers.each(_squared, tasks(range(6), deadly=3)))
+    assert found == [value**2 for value in range(6)]
+
+
+@pytest.mark.slow
+def test_an_error_of_a_cluster_s_task_is_the_caller_s(scheduler: str) -> None:
+    with workers.on_cluster(scheduler), pytest.raises(InputError, match="below 0"):
+        list(workers.each(_squared, tasks(range(-1, 3))))
+
+
+def test_an_address_that_is_none_is_refused() -> None:
+    with pytest.raises(InputError, match="scheduler is 'nonsense', but must be an address such as tcp://"):
+        workers.on_cluster("nonsense").__enter__()
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_does_not_answer_is_named() -> None:
+    pytest.importorskip("distributed")
+    with pytest.raises(InputError, match=r"scheduler 'tcp://127.0.0.1:9' does not answer within 10 s"):
+        workers.on_cluster("tcp://127.0.0.1:9").__enter__()
+
+
+@pytest.mark.slow
+def test_a_scheduler_without_workers_is_told_how_to_get_some() -> None:
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(n_workers=0, dashboard_address=None) as empty:
+        address = empty.scheduler_address
+        with pytest.raises(InputError, match=f"has no workers.*`dask worker {address} --nthreads 1`"):
+            workers.on_cluster(address).__enter__()
+
+
+def test_workers_of_another_version_are_named() -> None:
+    versions = {"tcp://a:1": workers._version(), "tcp://b:2": "0.1.0"}
+    with pytest.raises(InputError, match=r"worker tcp://b:2 has laserpath 0.1.0, but must have laserpath "):
+        workers._check(versions, "tcp://s:8786")
+    with pytest.raises(InputError, match="worker tcp://c:3 has no laserpath that answers"):
+        workers._check({"tcp://c:3": ModuleNotFoundError("laserpath")}, "tcp://s:8786")
