@@ -49,16 +49,17 @@ def apart(found: LayersRead, name: str, reading: Reading) -> tuple[Design, ...]:
     """The designs of the layers that are wanted; raises if one of them is empty. name: of the drawing."""
     read = found.layers
     areas = [one.area for one in read if isinstance(one, Design)]
-    files, out = _file_names(reading.split), []
+    files = _file_names(reading.split)
+    out: list[Design] = []
     hull = shapely.convex_hull(shapely.geometrycollections(areas))
-    for number, (layer, one) in enumerate(zip(reading.split, read, strict=True), 1):
+    for k, (layer, one) in enumerate(zip(reading.split, read, strict=True)):
         if layer not in reading.parts:
             continue
         if isinstance(one, InputError):
             raise InputError(f"layer {layer!r}: {one}")
-        part = Part(name, number, layer, _INKS[(number - 1) % len(_INKS)], hull, "layer")
+        part = Part(name, len(out) + 1, layer, _INKS[k % len(_INKS)], hull, "layer")
         warnings = (*one.warnings, *_left_out(found.unlisted))
-        out.append(replace(one, name=f"{name}-{files[number - 1]}", part=part, warnings=warnings))
+        out.append(replace(one, name=f"{name}-{files[k]}", part=part, warnings=warnings))
     return tuple(out)
 
 

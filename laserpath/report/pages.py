@@ -427,8 +427,22 @@ def colours_page(name: str, shown: Shown, board: Underlay | None = None) -> str:
         each=list(_each(exposed, shown)), rows=rows, labels=[ROWS[key] for key in _FIGURES],
         warnings=_warnings(shown, noun),
         zero=_zero(first, board),
-        records=records(first.process, first.settings, None), versions=versions(),
+        records=_records_of([data for data, _ in shown]), versions=versions(),
+        differing=len({(data.process, data.settings) for data, _ in shown}) > 1,
     ))  # fmt: skip
+
+
+def _records_of(each: Sequence[PageData]) -> list[Record]:
+    """The records of all programs; where they differ, the values in the order of the programs."""
+    merged: list[Record] = []
+    for same in zip(*(records(data.process, data.settings, None) for data in each), strict=True):
+        rows = zip(*(rows for _, rows in same), strict=True)
+        merged.append((same[0][0], [(row[0][0], _one_or_all([value for _, value in row])) for row in rows]))
+    return merged
+
+
+def _one_or_all(values: Sequence[str]) -> str:
+    return values[0] if len(set(values)) == 1 else "; ".join(map(str, values))
 
 
 def _part(data: PageData) -> Part:
@@ -476,11 +490,12 @@ def _zero(data: PageData, board: Underlay | None) -> str:
 
 def _row(data: PageData) -> dict[str, Any]:
     """One colour in the table: its part, resin, files and figures."""
-    figures = data.report.executed.as_dict()
+    figures, resin = data.report.executed.as_dict(), data.process.resin
+    dose = f", {figure(100 * resin.critical_dose, 4)} mJ/cm²" if resin.order == 1 else ""
     return {
         "part": _part(data),
         "file": printable(data.design.name),
-        "resin": printable(data.process.resin.name),
+        "resin": printable(f"{resin.name}{dose}"),
         "area": area(data.design.area.area),
         "level": judge(data).level,
         "cells": [cell(key, figures, data.fwhm) for key in _FIGURES],

@@ -28,9 +28,10 @@ Affine = tuple[float, float, float, float, float, float]
 class Part:
     """One colour or layer of a drawing that several programs expose.
 
-    drawing: its name.  number: from 1, of colours the largest area first.  name: `red`.  colour: `#e02010`,
-    of a layer the one in which it is shown.  hull: convex hull of the whole drawing, mm. It is what is sized
-    and put at the work zero, so that all parts are in register.  kind: `colour` or `layer`.
+    drawing: its name.  number: from 1, of colours the largest area first, of layers in their order.
+    name: `red`.  colour: `#e02010`, of a layer the one in which it is shown.  hull: convex hull of the whole
+    drawing, mm. It is what is sized and put at the work zero, so that all parts are in register.  kind:
+    `colour` or `layer`.
     """
 
     drawing: str

@@ -82,7 +82,9 @@ def test_the_page_shows_all_together(plans: ColourPlans, tmp_path: Path) -> None
         "two-1-red.report.html",
         "two-2-blue.gcode",
         "#ff0000",
-        "blue resin",
+        "blue resin, 40 mJ/cm²",
+        "<td>0.2;<wbr> <wbr>0.4</td>",
+        "Values that differ",
         "2 colours",
         "2.5 × 2 mm",
     ):
