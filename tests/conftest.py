@@ -28,7 +28,7 @@ pytest.register_assert_rewrite("readers.compared")
 def pytest_configure(config: pytest.Config) -> None:
     """Before the tests are imported, which ask for their numbers of examples."""
     gc.disable()  # until they are: next to nothing of what importing makes is garbage
-    gc.set_threshold(20_000)
+    gc.set_threshold(100_000)
     settings.register_profile(
         "laserpath",
         deadline=None,

@@ -133,6 +133,7 @@ def test_adam_s_first_step_goes_straight_downhill_by_one(forum):
     np.testing.assert_allclose(step, [[-0.6, -0.8], [0, 1]])
 
 
+@pytest.mark.slow
 def test_a_few_iterations_are_better_than_none_and_give_a_path_for_the_machine(forum):
     drawing = forum.draw(0, find=10, finish=20)
     assert forum.iou(drawing.start, forum.butterfly()) < 0.5

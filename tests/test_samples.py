@@ -94,6 +94,7 @@ def test_grating_is_half_covered_at_every_period() -> None:
     assert all(w == pytest.approx(g, abs=1e-3) for w, g in inner)
 
 
+@pytest.mark.slow
 def test_the_painter_s_svg_has_its_strokes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     script, file = runpy.run_path(str(FOLDER / "paint_strokes.py")), tmp_path / "curves.svg"
     script["main"](["--size", "16", "--strokes", "3", "--steps", "32", "-o", str(file)])

@@ -127,6 +127,7 @@ def test_it_predicts_prints_that_it_has_not_seen(fit: HeightFit) -> None:
     assert np.abs(fit.model.predict(m) - TRUTH.predict(m)).max() < 1e-5
 
 
+@pytest.mark.slow
 def test_the_level_of_a_print_does_not_pull_the_shape(
     pairs: list[tuple[np.ndarray, np.ndarray]], fit: HeightFit
 ) -> None:

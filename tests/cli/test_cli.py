@@ -46,7 +46,7 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> Plan:
     """A real plan of a square."""
     path = tmp_path_factory.mktemp("square") / "square.svg"
     path.write_text(SQUARE)
-    return laserpath.plan(path, settings=Settings(iterations=10))
+    return laserpath.plan(path, settings=Settings(iterations=10, initial="contour"))
 
 
 @pytest.fixture

@@ -204,6 +204,7 @@ def measured(folder: Path) -> Path:
     return folder / "beam" / "mine.toml"
 
 
+@pytest.mark.slow
 def test_a_measured_spot_is_planned_with_again(folder: Path, measured: Path) -> None:
     assert (
         run(

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pace_of_machine import within
 from same_shape import AREA, shape
 from same_shape_cad import as_gds, written
-from sets import examples
+from sets import examples, one_fast
 from shapes import NODING, differing_area
 
 from laserpath.base.errors import InputError
@@ -29,7 +29,7 @@ pytestmark = in_process.HERE
 
 TOLERANCE = 1e-4
 DRAWINGS = Path(__file__).parents[1] / "data" / "drawings"
-BOTH = pytest.mark.parametrize("oasis", [False, True], ids=["GDSII", "OASIS"])
+BOTH = pytest.mark.parametrize("oasis", one_fast([False, True], False), ids=["GDSII", "OASIS"])
 
 
 def library(unit: float = 1e-3, precision: float = 1e-9) -> tuple[Any, Any]:

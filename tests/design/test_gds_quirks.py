@@ -19,7 +19,7 @@ from laserpath.types import Process, Settings
 
 pytestmark = in_process.HERE
 
-BOTH = pytest.mark.parametrize("oasis", [False, True], ids=["GDSII", "OASIS"])
+BOTH = pytest.mark.parametrize("oasis", one_fast([False, True], False), ids=["GDSII", "OASIS"])
 CONTEXT = "$$$CONTEXT_INFO$$$"
 
 

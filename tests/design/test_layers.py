@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import gdstk
+import in_process
 import pytest
 import shapely
 from same_shape_cad import dxf, written
@@ -15,6 +16,8 @@ from shapes import differing_area
 
 from laserpath.base.errors import InputError
 from laserpath.design import Arrangement, Reading, found_parts, load, load_layers
+
+pytestmark = in_process.HERE
 
 BOXES = {"1": (2.0, 1.0, 4.0, 2.0), "2": (5.0, 3.0, 6.0, 4.5), "3": (0.5, 0.5, 1.0, 1.0)}
 """Layer → its only shape, mm."""

@@ -191,7 +191,7 @@ def test_light_where_the_head_rests_is_found_without_knowing_the_moves(name: str
     assert not passed, "; ".join(passed)
 
 
-@pytest.mark.parametrize("name", one_fast(NAMES, "grbl", "marlin", "klipper", "linuxcnc"))
+@pytest.mark.parametrize("name", one_fast(NAMES, "grbl", "marlin"))
 def test_the_check_of_files_reports_what_the_gate_refuses(name: str) -> None:
     """Of programs whose moves are not known; of ours, it reports at most speeds that are not reached."""
     program = own(name)

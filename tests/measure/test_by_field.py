@@ -70,6 +70,7 @@ def test_figures_and_edges_are_those_of_the_whole(scene: Scene, path: Toolpath) 
         assert figures[name] == pytest.approx(value, rel=2e-3, abs=2e-4), name
 
 
+@pytest.mark.slow
 def test_a_window_is_that_of_the_whole(scene: Scene, path: Toolpath) -> None:
     doses = (0.9, 1.0, 1.1)
     window = process_window(path, scene, doses)

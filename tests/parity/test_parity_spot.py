@@ -36,7 +36,11 @@ def loss(spot: Spot) -> float:
 # In focus the dose has no slope with respect to the defocus, by symmetry.
 @pytest.mark.parametrize(
     ("name", "which"),
-    [(name, "fwhm") for name in SPOTS] + [(name, "defocus") for name in SPOTS if SPOTS[name].defocus],
+    [
+        pytest.param(name, which, marks=() if name == "defocused airy" else pytest.mark.slow)
+        for name in SPOTS
+        for which in ("fwhm", *["defocus"] * bool(SPOTS[name].defocus))
+    ],
 )
 def test_spot_gradient_is_the_central_difference(name, which):
     spot = SPOTS[name]

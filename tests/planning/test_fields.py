@@ -275,6 +275,7 @@ def test_a_plan_in_fields_is_as_true_as_one_of_the_whole() -> None:
     assert executed(SIDE).figures.epe_mean < 1.15 * executed(1000.0).figures.epe_mean
 
 
+@pytest.mark.slow
 def test_seams_are_as_true_as_the_rest() -> None:
     edges = executed(SIDE).edges
     x, y = Partition.of(executed(SIDE).grid, FWHM, SIDE).cuts

@@ -67,7 +67,7 @@ def energies(matrix: laserpath.DoseMatrix, run: gcode.motion.Executed) -> Floats
     return inside @ lit
 
 
-@pytest.mark.parametrize("name", one_fast(SPOKEN, "grbl", "marlin", "klipper", "linuxcnc"))
+@pytest.mark.parametrize("name", one_fast(SPOKEN, "grbl", "marlin"))
 def test_the_doses_executed_are_those_of_the_labels(name: str) -> None:
     """Within 1 % of the plan's own, in each column and row; and within 1 % by the matrix's own account."""
     matrix = made(name)

@@ -51,6 +51,7 @@ def test_it_begins_with_what_the_report_says() -> None:
     assert own.write_time == executed.motion.write_time
 
 
+@pytest.mark.slow
 def test_every_disturbance_and_every_better_machine_is_printed() -> None:
     assert [one.cause for one in computed().disturbed] == [one.cause for one in disturbances(Machine())]
     assert {one.cause for one in computed().improved} == {
@@ -58,6 +59,7 @@ def test_every_disturbance_and_every_better_machine_is_printed() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_more_acceleration_saves_time() -> None:
     (faster,) = (one for one in computed().improved if one.cause == "acceleration")
     assert faster.figures.write_time < computed().planned.write_time
@@ -117,6 +119,7 @@ def test_a_diode_s_threshold_is_a_current_not_a_number_of_levels() -> None:
     assert finer.level_min == 20
 
 
+@pytest.mark.slow
 def test_a_stop_keeps_what_is_done() -> None:
     def stop(progress: Progress) -> None:
         if progress.iteration == 3:

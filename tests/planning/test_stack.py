@@ -120,8 +120,15 @@ def test_one_program_for_each_layer(tmp_path: Path) -> None:
     assert [path.name for path in done.write(tmp_path)] == ["cone.gcode"]
 
 
-@pytest.mark.parametrize("origin", ["design", "centre"])
-@pytest.mark.parametrize("tone", ["negative", "positive"])
+@pytest.mark.parametrize(
+    ("tone", "origin"),
+    [
+        ("negative", "centre"),
+        ("positive", "design"),
+        pytest.param("negative", "design", marks=pytest.mark.slow),
+        pytest.param("positive", "centre", marks=pytest.mark.slow),
+    ],
+)
 def test_the_origin_is_that_of_all_layers(origin: str, tone: str) -> None:
     """Also of a positive resist, whose exposed sheet is larger than what is drawn."""
     process = replace(WIDE, resin=replace(WIDE.resin, tone=tone))

@@ -87,6 +87,7 @@ def test_the_search_descends_and_ends_by_itself(wide):
     assert len(limit_of(WIDE, evaluations=5).loss) <= 6  # scipy ends a step that it has begun
 
 
+@pytest.mark.slow
 def test_twice_the_critical_dose_takes_twice_the_energy(close):
     """The same search in other units, up to what rounding in single precision makes of 100 steps."""
     twice = limit_of(CLOSE, resin=replace(RESIN, critical_dose=2 * RESIN.critical_dose))
@@ -94,6 +95,7 @@ def test_twice_the_critical_dose_takes_twice_the_energy(close):
     assert twice.figures.epe_mean == pytest.approx(close.figures.epe_mean, rel=0.05)
 
 
+@pytest.mark.slow
 def test_twice_the_size_with_twice_the_spot_prints_as_well(wide):
     large = Design(affinity.scale(WIDE.area, 2, 2, origin=(0, 0)))
     twice = limit_of(large, spot=replace(SPOT, fwhm=2 * FWHM))

@@ -18,6 +18,7 @@ from laserpath.operators.strokes import (
 )
 
 
+@pytest.mark.slow
 def test_a_picture_of_strokes_is_found():
     """Three strokes that do not touch, by three strokes."""
     points = [[[10.0, 8], [36, 14]], [[8, 24], [14, 40]], [[26, 30], [40, 40]]]
@@ -38,6 +39,7 @@ def bow_fitted(**settings):
     return fit_strokes(painter, painter.paint(bow), FitSettings(strokes=2, rounds=2, **settings))
 
 
+@pytest.mark.slow
 def test_strokes_bend_where_the_picture_does():
     found = bow_fitted(steps=160, moves=0)
     straight = bow_fitted(steps=160, moves=0, curved=False)

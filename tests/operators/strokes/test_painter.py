@@ -181,7 +181,7 @@ def test_an_opaque_stroke_hides_what_is_beneath():
 
 def test_many_layers_of_almost_opaque_strokes_do_not_underflow():
     """In float32 the light through all of them would be 0, which is divided out again on the way up."""
-    n = 60
+    n = 20
     given = Strokes(
         np.tile([[-50.0, 15], [90, 15]], (n, 1, 1)), np.full(n, 200.0), np.linspace(0, 1, n)[:, None],
         np.full(n, 1 - 1e-3),

@@ -60,6 +60,7 @@ def test_far_from_lines_it_converts_as_a_spot_that_reaches_further(lines: int) -
     assert np.abs(usual.conversion - wide.conversion).max() < 2e-3 * wide.conversion.max()
 
 
+@pytest.mark.slow
 def test_far_from_lines_it_uses_up_oxygen_as_a_spot_that_reaches_further() -> None:
     usual, wide = near_and_far(AIR, hatch(3, 1.2e-3))
     np.testing.assert_allclose(far_rows(1 - usual.oxygen), far_rows(1 - wide.oxygen), rtol=0.05)

@@ -188,6 +188,7 @@ def test_half_the_interval_changes_little() -> None:
     assert np.abs(a - b).max() < 0.01 * a.max()
 
 
+@pytest.mark.slow
 def test_half_the_interval_has_a_quarter_of_the_error() -> None:
     """Without diffusion, whose pixels and fronts would mix in: the cells of a radius stand for all.
     Radicals end and meet oxygen equally fast.
