@@ -95,9 +95,9 @@ def _pads(flashes: list[Pad]) -> Pads | None:
     """The flashes that are pads; of those that meet, the largest."""
     by_aperture: dict[Aperture, list[Pad]] = {}
     for flash in flashes:
-        # Several primitives of a macro may be one area; several areas, as of a thermal relief, are no pad.
-        if len(shapely.get_parts(flash.aperture.area)) == 1:
-            by_aperture.setdefault(flash.aperture, []).append(flash)
+        by_aperture.setdefault(flash.aperture, []).append(flash)
+    # Several primitives of a macro may be one area; several areas, as of a thermal relief, are no pad.
+    by_aperture = {one: some for one, some in by_aperture.items() if len(shapely.get_parts(one.area)) == 1}
     if not by_aperture:
         return None
     areas = np.concatenate(
@@ -113,7 +113,7 @@ def _pads(flashes: list[Pad]) -> Pads | None:
     kept[smaller[rank[larger] < rank[smaller]]] = False
     names = [every[k] for k in np.flatnonzero(kept)]
     pins, nets = tuple(one.pin for one in names), tuple(one.net for one in names)
-    return Pads(shapely.MultiPolygon(areas[kept].tolist()), pins, nets)
+    return Pads(shapely.multipolygons(areas[kept]), pins, nets)
 
 
 def _with_bare(shown: BaseGeometry, bare: list[Path], reading: Reading) -> tuple[BaseGeometry, list[str]]:
