@@ -11,7 +11,7 @@ gaps (the surroundings of the parts, and each hole) and unprinted regions:
 | closed | a narrow gap | the same; or it is bridged, open on both sides |
 | cut | one part | in two or more; or two gaps have become one through it |
 | joined | two or more parts | in one |
-| pad | a pad of a board | less than a tenth of it, in a part that is not lost |
+| pad | a pad of a board | less than half of it, in a part that is not lost |
 
 Apart from these, *pinholes* are unprinted spots inside a part, and *specks* are printed spots that meet no
 part. A *bite* is unprinted more than a FWHM inside the outline; a *blob* is printed more than a FWHM outside.
@@ -226,6 +226,9 @@ def _among(key: Indices, some: Indices) -> Bools:
 _LEFT = 0.1
 """Share of a part or gap below which it is lost or closed: a larger value reports more of them."""
 
+_LEFT_OF_PAD = 0.5
+"""The same for pads, to which something is to be soldered."""
+
 MEET_FWHM2 = 0.1
 """Smallest overlap, in FWHM², of regions that meet: a larger one ignores larger fragments."""
 
@@ -297,7 +300,7 @@ def _pads_lost(seen: _Seen, lost: list[int]) -> tuple[list[Fault], list[int]]:
     label[seen.solid.label == 0] = 0
     count = len(seen.pads.areas.geoms) + 1
     drawn, left = sizes(label, count), sizes(label, count, seen.printed)
-    gone = 1 + np.flatnonzero(left[1:] < _LEFT * drawn[1:])
+    gone = 1 + np.flatnonzero(left[1:] < _LEFT_OF_PAD * drawn[1:])
     met = meetings(seen.solid.label, label)
     pads_in, part = np.bincount(met.a, minlength=1), dict(zip(met.b.tolist(), met.a.tolist(), strict=True))
     out, alone = [], []

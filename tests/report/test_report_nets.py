@@ -183,6 +183,17 @@ def test_the_verdict_names_exactly_the_faults_of_a_board(seed: int) -> None:
     assert (whole.faults, whole.flaws) == ((), ())
 
 
+@pytest.mark.parametrize(("share", "kind"), [(0.6, "pad"), (0.4, "bite")])
+def test_a_pad_of_which_half_is_missing_is_lost(share: float, kind: str) -> None:
+    """Also one in a zone, where no track is cut."""
+    zone, hole = shapely.box(0, 0, 3, 3), shapely.Point(1.5, 1.5).buffer(HOLE / 2)
+    area = shapely.MultiPolygon([minus(zone, hole)])
+    made = Design(area, "zone", pads=Pads(shapely.MultiPolygon([shapely.box(1, 1, 2, 2)]), ("U1.3",), ("",)))
+    lit = minus(area, shapely.box(1, 1, 1 + share, 2))
+    found = inspected(made, lit)
+    assert [one.kind for one in (*found.faults, *found.flaws)] == [kind]
+
+
 def test_a_fault_of_a_board_is_named_as_one_of_a_board() -> None:
     at, net = (1.0, 2.0), "of net GND"
     found = [
