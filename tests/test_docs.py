@@ -178,6 +178,9 @@ def _drawings() -> None:
     bracket = ezdxf.new(units=ezdxf.units.MM)
     bracket.modelspace().add_lwpolyline([(0, 0), (1.5, 0), (1.5, 0.5), (0, 0.5)], close=True)
     bracket.saveas("bracket.dxf")
+    scales = ezdxf.new(units=ezdxf.units.MM)
+    scales.modelspace().add_line((0, 0), (1, 0.5))
+    scales.saveas("scales.dxf")
     panel = ezdxf.new(units=ezdxf.units.MM)
     for number, layer in enumerate(("pads", "text", "frame", "marks")):
         corners = [(x + number, y) for x, y in ((0, 0), (0.5, 0), (0.5, 0.5), (0, 0.5))]
@@ -197,6 +200,8 @@ def _drawings() -> None:
         for x, colour in ((0, "red"), (2, "blue"), (4, "green"))
     )
     Path("poster.svg").write_text(re.sub("(<svg[^>]*>).*(</svg>)", rf"\1{boxes}\2", DRAWING))
+    lines = '<path d="M1 1h4v3" fill="none" stroke="#000" stroke-width=".2"/>'
+    Path("traces.svg").write_text(re.sub("(<svg[^>]*>).*(</svg>)", rf"\1{lines}\2", DRAWING))
     Path("red-resin.toml").write_text(profiles.text("resin", "generic-405"))
     Path("comb.svg").write_text(DRAWING)
     for resin in (ROOT / "samples" / "kinetics").glob("by-*.toml"):
@@ -259,6 +264,8 @@ def test_the_commands_of_a_page_run(page: Path, folder: Path, capsys: pytest.Cap
         short = Path("laserpath.toml").read_text()
         if arguments[0] == "new-project":  # which replaces none
             Path("laserpath.toml").unlink()
+        if "--follow" in arguments:  # which needs no starting curve
+            Path("laserpath.toml").write_text(short.replace('initial = "contour"\n', ""))
         with pytest.raises(SystemExit) as caught:
             main(arguments)
         Path("laserpath.toml").write_text(short)
