@@ -97,10 +97,18 @@ def trees() -> dict[str, ast.Module]:
 def by_kind() -> dict[str, dict[type[ast.AST], list[ast.AST]]]:
     """The nodes of every module by their classes: the trees are walked once."""
     found: dict[str, dict[type[ast.AST], list[ast.AST]]] = {name: defaultdict(list) for name in MODULES}
+    left: list[ast.AST]
     with uncollected():
         for name, tree in trees().items():
-            for node in ast.walk(tree):
-                found[name][type(node)].append(node)
+            kinds, left = found[name], [tree]
+            while left:  # `ast.walk` takes half as long again
+                node = left.pop()
+                kinds[type(node)].append(node)
+                for child in node.__dict__.values():
+                    if isinstance(child, ast.AST):
+                        left.append(child)
+                    elif child.__class__ is list:
+                        left += [one for one in child if isinstance(one, ast.AST)]
     return found
 
 

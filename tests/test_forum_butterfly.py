@@ -79,6 +79,7 @@ def test_both_stamps_leave_all_energy_on_the_canvas(forum, by_taichi):
         assert stamp["energy"] == pytest.approx((curve[2] / curve[3]).sum())
 
 
+@pytest.mark.slow
 def test_laserpath_has_all_four_and_they_are_right(forum):
     lines, curve = forum.Lines(), forum.forum_curve()
     gradient = lines.gradient(curve, 2 * (lines.canvas(curve) - forum.butterfly()))

@@ -62,7 +62,7 @@ def test_the_shape_of_all_formats(oasis: bool, unit: float) -> None:
     assert design.source == ("layer 0/0 of cell 'TOP'",)
 
 
-@pytest.mark.parametrize("name", ["klayout.gds", "klayout.oas"])
+@pytest.mark.parametrize("name", one_fast(["klayout.gds", "klayout.oas"], "klayout.gds"))
 def test_what_klayout_writes(name: str) -> None:
     """A polygon with a cut line, a rotated and mirrored array, a magnified path with round ends."""
 
@@ -262,7 +262,7 @@ def test_a_million_squares_take_seconds(oasis: bool) -> None:
     assert design.area.area == pytest.approx(100, rel=1e-6)
 
 
-@pytest.mark.parametrize("rows", [20, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rows", [8, pytest.param(200, marks=pytest.mark.slow)])
 def test_fifty_thousand_squares_side_by_side_are_one(rows: int) -> None:
     made, top = library()
     cell = made.new_cell("A")

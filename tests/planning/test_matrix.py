@@ -132,6 +132,7 @@ def test_it_lies_on_the_machine_and_its_copies_are_apart() -> None:
     assert xy.min() >= 0 and (xy.max(axis=0) <= np.array(matrix.size) + 1e-3).all()
 
 
+@pytest.mark.slow
 def test_the_sheet_gives_back_spot_and_resin() -> None:
     """Filled in with the widths that the process predicts, as `laserpath fit` reads it."""
     matrix = laserpath.plan_matrix(BRACKET, Process(), QUICK, doses=(0.8, 0.9, 1, 1.1, 1.2))

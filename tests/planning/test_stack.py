@@ -66,7 +66,7 @@ def test_a_cone_s_layers_are_over_each_other() -> None:
     assert np.array_equal(lit_at(moves, 0.1), lit_at(moves, 0.2))
 
 
-@pytest.mark.parametrize("name", one_fast(SPOKEN, "grbl", "marlin", "klipper", "linuxcnc"))
+@pytest.mark.parametrize("name", one_fast(SPOKEN, "marlin", "klipper"))
 def test_every_controller_is_dark_while_z_moves(name: str) -> None:
     machine, dialect, done = SPOKEN[name], gcode.dialect(name), cone(name)
     moves = moves_of(done.program, machine)
@@ -124,7 +124,7 @@ def test_one_program_for_each_layer(tmp_path: Path) -> None:
     ("tone", "origin"),
     [
         ("negative", "centre"),
-        ("positive", "design"),
+        pytest.param("positive", "design", marks=pytest.mark.slow),
         pytest.param("negative", "design", marks=pytest.mark.slow),
         pytest.param("positive", "centre", marks=pytest.mark.slow),
     ],

@@ -17,7 +17,11 @@ SHAPE = (29, 35)
 """Not a multiple of a tile."""
 kinds = pytest.mark.parametrize(
     ("ends", "mode", "channels"),
-    [pytest.param(2, "over", 3, marks=pytest.mark.slow), (3, "over", 1), (2, "add", 1)],
+    [
+        pytest.param(2, "over", 3, marks=pytest.mark.slow),
+        (3, "over", 1),
+        pytest.param(2, "add", 1, marks=pytest.mark.slow),
+    ],
 )
 
 
