@@ -186,11 +186,6 @@ def _drawings() -> None:
         corners = [(x + number, y) for x, y in ((0, 0), (0.5, 0), (0.5, 0.5), (0, 0.5))]
         panel.modelspace().add_lwpolyline(corners, close=True, dxfattribs={"layer": layer})
     panel.saveas("panel.dxf")
-    scales = ezdxf.new(units=ezdxf.units.MM)
-    scales.modelspace().add_line((0.5, 0.5), (2, 0.5))
-    scales.saveas("scales.dxf")
-    stroke = '<path d="M1 1h3v2" fill="none" stroke="black" stroke-width="0.3"/>'
-    Path("traces.svg").write_text(re.sub("(<svg[^>]*>).*(</svg>)", rf"\1{stroke}\2", DRAWING))
     for name in ("design", "file", "other"):
         shutil.copy("job.nc", f"{name}.gcode")
     shutil.copy("measured.csv", "chart.csv")
