@@ -500,4 +500,4 @@ def inputs(design: str | None, given: dict[str, Any]) -> tuple[str, dict[str, An
         return file, chosen
     if not given["quiet"]:
         click.echo(f"laserpath: with the settings of {saved.path}", err=True)
-    return file, request.over(saved.values, chosen)
+    return file, request.over(saved.of(file), chosen)

@@ -109,7 +109,7 @@ def inputs_of(given: Mapping[str, Any]) -> Inputs:
         _only_with_a_design(given)
     chosen = {name: value for name, value in given.items() if value is not None and value != ()}
     file = project.load(given["project"]) if given["project"] else project.beside(given["design"])
-    values = request.over(file.values, chosen) if file else chosen
+    values = request.over(file.of(given["design"]), chosen) if file else chosen
     if file and not given["quiet"]:
         click.echo(f"laserpath: with the settings of {file.path}", err=True)
     process = request.process_of(values)

@@ -44,6 +44,14 @@ class Project:
     design: Path | None
     values: Mapping[str, Any]
 
+    def of(self, design: str | Path | None) -> Mapping[str, Any]:
+        """The values for a design beside it: its layers are those of the design that it names."""
+        if design is None or self.design is None or "layers" not in self.values:
+            return self.values
+        if os.path.realpath(design) == os.path.realpath(self.design):
+            return self.values
+        return {name: value for name, value in self.values.items() if name != "layers"}
+
 
 def beside(design: str | Path | None) -> Project | None:
     """The project beside a design (None: in the current folder), if there is one.

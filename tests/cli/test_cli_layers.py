@@ -175,6 +175,16 @@ def test_layers_on_the_command_line_choose_and_order(capsys: pytest.CaptureFixtu
     ]
 
 
+def test_the_layers_of_a_project_are_those_of_its_design(capsys: pytest.CaptureFixture[str]) -> None:
+    """Another drawing beside it has the other settings alone."""
+    project(layer("plain"))
+    Path("other.svg").write_text(Path("three.svg").read_text().replace("label", "title"))
+    assert run("estimate", "other.svg", "--json") == 0
+    assert [one["name"] for one in json.loads(capsys.readouterr().out)["designs"]] == ["other"]
+    assert run("estimate", "./three.svg", "--json") == 0
+    assert [one["name"] for one in json.loads(capsys.readouterr().out)["designs"]] == ["three-plain"]
+
+
 def test_colours_have_settings_in_the_same_tables(capsys: pytest.CaptureFixture[str]) -> None:
     """By number or name, in the order of the tables; what is not listed is left out, with a warning."""
     text = Path("three.svg").read_text()
