@@ -168,7 +168,7 @@ def plan(
     check_process(process, settings, design)
 
     task = Task.of(design, process, settings)
-    scene = task.scene
+    scene = task.overview
     _ = scene.target, scene.sampler  # once, before two threads ask for them
     with Beside(partial(affordable_limit, task)) as limit:
         return replace(_planned(task, limit, progress), notes=placement.notes)
@@ -178,7 +178,7 @@ def _planned(task: Task, limit: Beside[Limit | None], progress: Listener | None)
     """The plan of a task. limit: its unconstrained optimum, which is computed meanwhile."""
     design, settings, scene = task.design, task.settings, task.scene
     spot, machine = scene.spot, task.machine
-    model, objective = usual_model(scene.grid, spot), Objective.of(scene)
+    model, objective = usual_model(task.overview.grid, spot), Objective.of(task.overview)
     curve = start_curve(task, progress)
     start = to_levels(dose_to_size(curve.path, model, objective, machine), machine, spot)
     ship = partial(_program, task=task)

@@ -149,7 +149,7 @@ def solve(
 def _cut_short(path: EnergyPath, stage: SolverStage, edges: _EdgeCheck) -> EnergyPath:
     """The path of a stage that the user has stopped, simplified, and at its size if its spot was wider."""
     if stage.width > 1:
-        path = dose_to_size(path, edges.model, Objective.of(edges.task.scene), edges.task.machine)
+        path = dose_to_size(path, edges.model, Objective.of(edges.task.overview), edges.task.machine)
     return lean(path, edges)
 
 
@@ -257,7 +257,8 @@ class _EdgeCheck:
 
     @classmethod
     def of(cls, task: Task) -> _EdgeCheck:
-        return cls(task, accurate_model(task.scene.grid, task.scene.spot), EdgeTerm.of(task.scene))
+        scene = task.overview
+        return cls(task, accurate_model(scene.grid, scene.spot), EdgeTerm.of(scene))
 
     def errors(self, path: EnergyPath, factors: Floats) -> Floats:
         """(K,) mean edge errors of the path at K relative doses, `factors`."""

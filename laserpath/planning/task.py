@@ -43,6 +43,11 @@ class Task:
         """The fields of its grid."""
         return Partition.of(self.scene.grid, self.scene.fwhm, self.settings.field_fwhm)
 
+    @property
+    def overview(self) -> Scene:
+        """The scene on which all of the design is weighed: its own, or of several fields a coarse one."""
+        return self.scene if self.partition.single else self.scene.coarse
+
     def within(self, iterations: int) -> Task:
         """This task with another maximum of iterations."""
         return replace(self, settings=replace(self.settings, iterations=iterations))

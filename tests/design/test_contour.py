@@ -6,7 +6,8 @@ import shapely
 from builders import FWHM, centred_grid, coordinates, design, polygons, read
 from hypothesis import given
 
-from laserpath.design.scene import SAMPLE_FWHM, Sampler, contour_samples
+from laserpath.design import scene
+from laserpath.design.scene import SAMPLE_FWHM, PassingSampler, Sampler, contour_samples
 from laserpath.types import Grid
 
 GRID = Grid(origin=(-1.0, -0.5), pitch=0.05, shape=(24, 40))
@@ -25,6 +26,19 @@ def test_the_adjoint_of_reading():
     value, slope = sampler(field)
     sampler.pull(a, b, pulled)
     assert (pulled * field).sum() == pytest.approx(a @ value + b @ slope, rel=1e-12)
+
+
+def test_many_points_are_read_in_parts_as_few_are_at_once(monkeypatch):
+    monkeypatch.setattr(scene, "_AT_ONCE", 7)
+    rng = np.random.default_rng(5)
+    given = GRID, rng.uniform((-1, -0.5), (1, 0.7), (50, 2)), rng.normal(size=(50, 2))
+    field, slopes = rng.normal(size=GRID.shape), rng.normal(size=(2, 50))
+    pulled = [np.zeros(GRID.shape), np.zeros(GRID.shape)]
+    for kind, out in zip((Sampler, PassingSampler), pulled, strict=True):
+        kind.of(*given).pull(*slopes, out)
+    np.testing.assert_array_equal(PassingSampler.of(*given)(field), Sampler.of(*given)(field))
+    np.testing.assert_allclose(*pulled, rtol=1e-12)
+    assert len(PassingSampler.of(*given)) == 50
 
 
 def test_a_band_limited_field_is_read_between_its_pixels():

@@ -34,7 +34,7 @@ from laserpath.planning.optimise.fields import PathProblem, cut_at_borders, opti
 from laserpath.planning.optimise.loop import Schedule, bounds_of, dose_to_size
 from laserpath.planning.optimise.objective import EdgeTerm, Objective
 from laserpath.planning.optimise.write_time import WriteTimeTerm
-from laserpath.planning.stages import EDGE_WEIGHT, final_loss
+from laserpath.planning.stages import EDGE_WEIGHT, _EdgeCheck, final_loss
 from laserpath.planning.task import Task
 from laserpath.types import EnergyPath, Grid, Process, Settings
 from laserpath.types.results import Measurement
@@ -298,6 +298,15 @@ def test_workers_find_the_same(start: EnergyPath, task: Task, problem: PathProbl
     assert (workers.path.xy == without.path.xy).all()
     assert (workers.path.energy == without.path.energy).all()
     assert (workers.loss == without.loss).all()
+
+
+def test_what_concerns_all_fields_is_weighed_on_a_coarse_grid(task: Task, start: EnergyPath) -> None:
+    """Which reads the edges of a path as the fine one does."""
+    whole = replace(task, settings=replace(SETTINGS, field_fwhm=1000.0))
+    assert whole.overview is task.scene
+    assert task.overview.grid.pitch == pytest.approx(FWHM / 3)
+    coarse, fine = (_EdgeCheck.of(one).errors(start, np.ones(1))[0] for one in (task, whole))
+    assert coarse == pytest.approx(fine, abs=1e-4)
 
 
 @pytest.mark.slow

@@ -23,7 +23,7 @@ from laserpath.machine import convert
 from laserpath.machine.powers import energies, exposing, within_power
 from laserpath.machine.program import MachineProgram, early, prepared, with_energies
 from laserpath.measure import edge_errors
-from laserpath.physics.dose import DoseModel, accurate_model, usual_model
+from laserpath.physics.dose import accurate_model, usual_model
 from laserpath.planning.compensation.levels import best_levels
 from laserpath.planning.compensation.places import best_places
 from laserpath.planning.compensation.shape import ExecutedShape
@@ -94,7 +94,7 @@ def refined(
     time_weight: of the write time.  iterations: in all.
     """
     process, scene, spot = task.process, task.scene, task.scene.spot
-    model, bounds, losses = usual_model(task.scene.grid, spot), bounds_of(task), list[Floats]()
+    bounds, losses = bounds_of(task), list[Floats]()
     problem = PathProblem(
         scene, objective, process, bounds, task.settings.field_fwhm, blur=task.settings.blur
     )
@@ -119,7 +119,7 @@ def refined(
             losses.append(done.loss)
     if not losses:
         return Learned(first, np.zeros(0))
-    best = min((best, first), key=lambda one: _executed_loss(one, model, objective, task))
+    best = min((best, first), key=lambda one: _executed_loss(one, objective, task))
     return Learned(best, np.concatenate(losses), stopped)
 
 
@@ -136,8 +136,12 @@ def _feasible(path: EnergyPath, task: Task) -> EnergyPath:
     return fed(on_steps(drawn_out(path, task.process), machine, spot), spot, machine)
 
 
-def _executed_loss(path: EnergyPath, model: DoseModel, objective: Objective, task: Task) -> float:
-    """The loss of a path's dose as executed."""
+def _executed_loss(path: EnergyPath, objective: Objective, task: Task) -> float:
+    """The loss of a path's dose as executed. objective: its terms, on the fine grid."""
+    scene = task.overview
+    model = usual_model(scene.grid, scene.spot)
+    if scene is not task.scene:
+        objective = Objective.of(scene, objective.edge_weight).at_contrast(objective.contrast)
     shape = ExecutedShape.of(exposing(path, task.machine, model.spot), task.process)
     return float(objective(model.line_dose(*shape(path.xy, path.energy)))[0])
 
@@ -214,7 +218,7 @@ def _without_lost_dots(program: MachineProgram, task: Task) -> MachineProgram:
 def _lost_dots(program: MachineProgram, task: Task) -> list[tuple[int, int]]:
     """First move and end of each dot whose middle stays below the critical dose, as executed."""
     (part,) = program.parts
-    scene, path = task.scene, part.path
+    scene, path = task.overview, part.path
     dots = dots_of(path, _LOST_DOT_FWHM * scene.fwhm)
     if not dots:
         return []
@@ -262,7 +266,7 @@ class _Print:
 
     @classmethod
     def of(cls, program: MachineProgram, task: Task) -> _Print:
-        scene = task.scene
+        scene = task.overview
         dose = accurate_model(scene.grid, scene.spot).dose(program.executed)
         relative = dose / scene.critical_dose
         unit = WriteTimeTerm.of(program.path, task.design, task.machine, 0.0).unit

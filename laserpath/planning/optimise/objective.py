@@ -34,7 +34,7 @@ from gcode.compiled import cached
 from laserpath.base.arrays import Floats
 from laserpath.base.compute.beside import pool
 from laserpath.base.errors import InputError
-from laserpath.design.scene import Sampler, Scene
+from laserpath.design.scene import PassingSampler, Sampler, Scene
 from laserpath.types import Resin, Target
 
 _SATURATED = 30.0
@@ -142,7 +142,7 @@ class EdgeTerm:
     dose_error: η; 0 gives the edge placement error alone.
     """
 
-    sampler: Sampler
+    sampler: Sampler | PassingSampler
     dose_error: float = 0.0
 
     def __post_init__(self) -> None:
