@@ -9,9 +9,7 @@ from pathlib import Path
 
 import shapely
 
-import gcode
 from laserpath import report
-from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError, figure, one_line
 from laserpath.base.files import write_all
 from laserpath.base.overlay import within
@@ -22,7 +20,7 @@ from laserpath.machine.rest import rested
 from laserpath.physics import optics
 from laserpath.planning.headers import header_of_parts
 from laserpath.planning.pipeline import ColourListener, Plan, listener_of, plan
-from laserpath.planning.stack import way_to
+from laserpath.planning.stack import one_after_another
 from laserpath.types import Design, Part, Process, Settings
 
 _NOTHING_FWHM2 = 1e-3
@@ -73,7 +71,16 @@ class ColourPlans:
         check_joined([one.process for one in self.plans])
         machine = self.plans[0].process.machine
         told = (f"{one.design.name}: {text}" for one in self.plans for text in one.report.warnings)
-        return verified(_joined_moves(self.plans), machine, header_of_parts(self.name, self._parts, told))[0]
+        parts = [
+            (
+                f"{_part(one.design).kind} {one.design.name}",
+                rested(convert.to_moves(one.toolpath, machine)),
+                0.0,
+            )
+            for one in self.plans
+        ]
+        top = header_of_parts(self.name, self._parts, told)
+        return verified(one_after_another(parts, machine), machine, top)[0]
 
     @property
     def _parts(self) -> list[project_file.Part]:
@@ -87,20 +94,6 @@ def check_joined(processes: Sequence[Process]) -> None:
         raise InputError(
             f"one program cannot change the resin from {names[0]} to {names[1]}: leave --joined out"
         )
-
-
-def _joined_moves(plans: Sequence[Plan]) -> gcode.Moves:
-    """The moves of all plans, one after the other, each from rest as in its own program."""
-    parts: list[gcode.Moves] = []
-    comments: list[tuple[int, str]] = []
-    end: tuple[Floats, float] | None = None
-    for one in plans:
-        machine = one.process.machine
-        moves = rested(convert.to_moves(one.toolpath, machine))
-        comments.append((sum(map(len, parts)), f"{_part(one.design).kind} {one.design.name}"))
-        parts += [way_to(end, moves.xy[0], 0.0, machine), replace(moves, comments=())]
-        end = (moves.xy[-1], 0.0)
-    return replace(gcode.concat(parts), comments=tuple(comments))
 
 
 def adding_doses(designs: Sequence[Design], processes: Sequence[Process]) -> tuple[str, ...]:

@@ -130,7 +130,7 @@ class LayerPlans:
     def write(self, folder: str | Path = ".", *, apart: bool = False) -> tuple[Path, ...]:
         """Write NAME.gcode; apart: instead NAME-001.gcode … for each layer, all or none. Returns the paths.
 
-        A program of one layer first goes to its height.
+        A program of one layer first goes to its height, except at z 0, where it moves in x and y alone.
         """
         name = self.stack.whole.name
         if not apart:
@@ -338,16 +338,27 @@ def _stacked(heights: Sequence[float], plans: Sequence[Plan], process: Process, 
     """The moves of layers at their heights, one after the other."""
     # What each plan measured: its path as written, after the rest with which its own program begins.
     written = {id(one): rested(convert.to_moves(one.toolpath, process.machine)) for one in plans}
-    parts: list[gcode.Moves] = []
+    layers = enumerate(zip(heights, plans, strict=True), 1)
+    parts = [(f"layer {k} of {len(plans)}, z {z:g} mm", written[id(one)], z) for k, (z, one) in layers]
+    return one_after_another(parts, process.machine, settle)
+
+
+def one_after_another(
+    parts: Iterable[tuple[str, gcode.Moves, float]], machine: Machine, settle: float = 0.0
+) -> gcode.Moves:
+    """The parts of one program, each at its z, with dark ways between them.
+
+    parts: comment, moves, whose own z and comments do not count, and z, mm.  settle: s, at each new height.
+    """
+    rows: list[gcode.Moves] = []
     comments: list[tuple[int, str]] = []
     end: tuple[Floats, float] | None = None
-    for number, (z, one) in enumerate(zip(heights, plans, strict=True), 1):
-        moves = written[id(one)]
-        comments.append((sum(map(len, parts)), f"layer {number} of {len(plans)}, z {z:g} mm"))
-        parts += [way_to(end, moves.xy[0], z, process.machine, settle)]
-        parts += [replace(moves, z=np.full(len(moves.xy), z), comments=())]
+    for comment, moves, z in parts:
+        comments.append((sum(map(len, rows)), comment))
+        rows += [way_to(end, moves.xy[0], z, machine, settle)]
+        rows += [replace(moves, z=np.full(len(moves.xy), z), comments=())]
         end = (moves.xy[-1], z)
-    return replace(gcode.concat(parts), comments=tuple(comments))
+    return replace(gcode.concat(rows), comments=tuple(comments))
 
 
 def way_to(
