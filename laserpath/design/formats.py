@@ -117,7 +117,7 @@ _COPPER = "it says where holes are, not where copper is: take the Gerber of the 
 _MODEL = "slice it and take `laserpath slicer`, or save a section of it as SVG or DXF"
 _PROGRAM = "`laserpath simulate` shows what it would cure, `laserpath check` what the machine makes of it"
 _ARCHIVE = "unpack it, and plan the file in it"
-_LAYERS = "`laserpath board` plans its layers"
+_LAYERS = "`laserpath board` plans its layers; for one of them alone, unpack it and take its Gerber"
 _WEB = "it is the page about the file; download the file itself"
 _AS_LAYOUT = "save it as GDSII or OASIS"
 
@@ -237,6 +237,14 @@ def foreign_by_content(data: bytes, suffix: str) -> str | None:
     """The refusal of a file that is recognised but not supported; None: it is not recognised."""
     look = _binary(data, suffix) or _text(head(data))
     return look and _sentence(f"the file looks like {look[0]}", look[1])
+
+
+def looks_like(data: bytes, suffix: str) -> str | None:
+    """What a file that is no part of a board looks like, and what to do with it; None: not recognised."""
+    if drawing := by_content(data):
+        return f"it looks like {drawing}: `laserpath plan` plans a drawing"
+    look = _binary(data, suffix) or _text(head(data))
+    return look and f"it looks like {look[0]}: {look[1]}"
 
 
 def by_suffix(suffix: str) -> str | None:

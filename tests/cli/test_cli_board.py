@@ -123,7 +123,10 @@ def test_layers_have_settings_of_their_own(
         ("b --layer top-copper=none.gbr", "no Gerber and no drill file is named 'none.gbr'"),
         ("b --panel 2by3", "panel '2by3' is not like 2x3: columns x rows"),
         ("b --panel 90x1", "design 'b' is 1078 mm long in x"),
-        ("b --isolation 0", "isolation is 0 mm, but must be 0.001 to 1000 mm"),
+        ("b --isolation 0", "isolation is 0 mm, but must be 0.001 to 20 mm"),
+        ("b --isolation 400", "but must be 0.001 to 20 mm; was 400um meant?"),
+        ("b --layers F.Cu", "bottom-silk; did you mean top-copper?"),
+        ("b --layers B.Mask", "bottom-silk; did you mean bottom-mask?"),
         ("b --drill-clear 0 --drill-marks 0.3", "give one of them"),
         (
             "b --align 20,30=1,1 --align 30,30=11,1",
@@ -131,6 +134,8 @@ def test_layers_have_settings_of_their_own(
         ),
         ("none", "'none' cannot be read: No such file or directory"),
         ("text.txt", "text.txt is neither a Gerber nor a drill file, nor a ZIP archive of them"),
+        ("my.kicad_pcb", "of them; it looks like a KiCad board: export the layer as Gerber"),
+        ("my.svg", "of them; it looks like SVG: `laserpath plan` plans a drawing"),
         ("outside.zip", "which leads out of its folder"),
         ("bomb.zip --limit bytes=1MiB", "the archive holds more than 1 MiB of files, which is the limit"),
         (
@@ -147,6 +152,8 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(
     arguments: str, sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("text.txt").write_text("nothing")
+    Path("my.kicad_pcb").write_text("(kicad_pcb (version 20221018)\n")
+    Path("my.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
     Path("turned.toml").write_text('mirror = "x"\n')
     Path("mask.toml").write_text('layers = ["top-copper", {name = "top-msk", on = false}]\n')
     Path("off.toml").write_text('layers = [{name = "top-copper", on = false}]\n')

@@ -192,7 +192,7 @@ FOREIGN = {
     "drill file": ("M48\n;DRILL file\nMETRIC,TZ\nT1C0.8\n%\nT1\nX1Y1\n", "where holes are"),
     "Excellon": ("%\nM48\nM72\nT01C0.0236\n%\nT01\nX2588Y7000\n", "where holes are"),
     "G-code": ("; a job\nG21\nG90\nM4 S0\nG0 X1 Y1\nG1 X5 S100 F600\n", "laserpath simulate"),
-    "board": (packed(**{"board.gbr": EAGLE}), "`laserpath board` plans its layers"),
+    "board": (packed(**{"board.gbr": EAGLE}), "for one of them alone, unpack it"),
     "ZIP": (packed(**{"letter.txt": "Dear reader"}), "unpack it"),
     "a web page": ("\n<!DOCTYPE html>\n<html><svg></svg></html>", "download the file itself"),
     "a LightBurn project": ('<?xml version="1.0"?>\n<LightBurnProject AppVersion="1.4">', "save it as SVG"),

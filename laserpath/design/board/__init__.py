@@ -19,6 +19,7 @@ box around all layers that are read.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -39,7 +40,7 @@ from laserpath.design import gerber
 from laserpath.design.arrange import Arrangement, Repeat, arrange
 from laserpath.design.board.excellon import Digits, Hole
 from laserpath.design.board.excellon import read as read_drills
-from laserpath.design.board.files import DRILLS, PLANNED, BoardFiles, LayerFile, gather
+from laserpath.design.board.files import DRILLS, PLANNED, BoardFiles, LayerFile, gather, of_name
 from laserpath.design.enclosed import enclosed
 from laserpath.design.reading import SHOWS_ABSENCE, Reading
 from laserpath.types import Design, Fiducial, Pads, Part
@@ -62,6 +63,8 @@ _UNIT_OFF = 0.05
 _BESIDE = 1.0
 """mm that a hole may lie beside the board: half-holes of castellated edges do."""
 _SMALLEST, _WIDEST = 1e-3, 1000.0
+_BAND = 20.0
+"""mm that `isolation` and what is said of holes may be at most: 400 was meant in µm."""
 """mm, of what a user chooses: a smaller width is below any spot, a larger one is no board's."""
 _COLOURS = {"copper": ("#b4531a", "#1f5fa8"), "mask": ("#2c7a3f", "#5a9a2c"), "paste": ("#6f6f6f", "#8f8f8f"),
             "silk": ("#8a7a3a", "#6a5a9a")}  # fmt: skip
@@ -99,9 +102,12 @@ class BoardExposure:
         for name in ("isolation", "drill_marks", "rim", "drill_clear", "gap"):
             value = getattr(self, name)
             least = _SMALLEST if name in ("isolation", "drill_marks") else 0.0
-            if value is not None and not least <= value <= _WIDEST:
-                words = name.replace("_", " ")
-                raise InputError(f"{words} is {value:g} mm, but must be {least:g} to {_WIDEST:g} mm")
+            most = _WIDEST if name in ("rim", "gap") else _BAND
+            if value is not None and not least <= value <= most:
+                meant = f"; was {value:g}um meant?" if most < value < math.inf else ""
+                raise InputError(
+                    f"{name.replace('_', ' ')} is {value:g} mm, but must be {least:g} to {most:g} mm{meant}"
+                )
         if self.drill_clear is not None and self.drill_marks is not None:
             raise InputError(
                 "drill_clear and drill_marks both say what is left free at holes; give one of them"
@@ -361,7 +367,8 @@ def load_board(
 def check_exposable(kind: str) -> None:
     """Raise InputError if a layer is not of a kind that can be exposed."""
     if kind not in PLANNED:
-        near = did_you_mean(kind, PLANNED)
+        own = of_name(f"board-{kind.replace('.', '_')}.gbr")[0]  # a CAD program's: F.Cu
+        near = f"; did you mean {own}?" if own in PLANNED else did_you_mean(kind, PLANNED)
         raise InputError(f"layer {kind!r} cannot be exposed; known: {', '.join(PLANNED)}{near}")
 
 

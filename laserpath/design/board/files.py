@@ -36,7 +36,7 @@ from pathlib import Path, PurePosixPath
 
 from laserpath.base import limits
 from laserpath.base.errors import InputError, did_you_mean
-from laserpath.design.formats import HEAD, by_content, head, is_archive, plain
+from laserpath.design.formats import HEAD, by_content, head, is_archive, looks_like, plain
 
 SIDES = ("top", "bottom")
 PLANNED = tuple(f"{side}-{what}" for what in ("copper", "mask", "paste", "silk") for side in SIDES)
@@ -141,7 +141,11 @@ def _opened(path: Path) -> Iterator[LayerFile]:
     else:
         one = list(_kept(path.name, data))
         if not one:
-            raise InputError(f"{path} is neither a Gerber nor a drill file, nor a ZIP archive of them")
+            like = looks_like(data, path.suffix.lower())
+            raise InputError(
+                f"{path} is neither a Gerber nor a drill file, nor a ZIP archive of them"
+                + (f"; {like}" if like else "")
+            )
         yield from one
 
 
