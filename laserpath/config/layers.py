@@ -127,16 +127,17 @@ def chosen(usual: Sequence[LayerChoice], given: Sequence[LayerChoice]) -> tuple[
 
 def _dose(value: Any) -> Dose:
     """`1.2`: a factor; `42mJ/cm2`: a dose."""
-    number, unit = parse(values.as_written(value), {"": Fraction(1), **DOSE}, "")
+    written = values.as_written(value)
+    number, unit = parse(written, {"": Fraction(1), **DOSE}, "")
     if unit:
         absolute = convert(number, unit, DOSE)
         if absolute <= 0:
-            raise InputError(f"{values.as_written(value)!r} must be above 0")
+            raise InputError(f"{written!r} must be above 0")
         return Dose(absolute=absolute)
     low, high = FACTORS
     if not low <= number <= high:
+        meant = f"; a dose has a unit: {written}mJ/cm2" if number > 0 else ""
         raise InputError(
-            f"{number} is a factor of the resin's critical dose and must be {low:g} to {high:g}; a dose has "
-            f"a unit: {number}mJ/cm2"
+            f"{written} is a factor of the resin's critical dose and must be {low:g} to {high:g}{meant}"
         )
     return Dose(factor=float(number))

@@ -67,7 +67,7 @@ class Series:
         if ":" not in body:
             return tuple(one(part + unit) for part in parts)  # type: ignore[misc]  # no lengths in FWHM
         if len(parts) != 3 or not re.fullmatch(r"\s*\d{1,3}\s*", parts[2]) or int(parts[2]) < 2:
-            raise InputError(f"{written!r} is not like 0.8:1.2:5, from 0.8 to 1.2 in 5 steps, or 0.8,1,1.2")
+            raise InputError(f"{written!r} is not like 0.8:1.2:5, five from 0.8 to 1.2, or 0.8,1,1.2")
         low, high, count = one(parts[0] + unit), one(parts[1] + unit), int(parts[2])
         return tuple(low + (high - low) * k / (count - 1) for k in range(count))  # type: ignore[operator]
 

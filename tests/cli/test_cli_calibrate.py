@@ -223,7 +223,7 @@ def test_a_matrix_says_what_it_wrote(square: Path, capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--dose", "0.8:1.2"), "'0.8:1.2' is not like 0.8:1.2:5, from 0.8 to 1.2 in 5 steps, or 0.8,1,1.2"),
+        (("--dose", "0.8:1.2"), "'0.8:1.2' is not like 0.8:1.2:5, five from 0.8 to 1.2, or 0.8,1,1.2"),
         (("--dose", "0.8:1.2:1"), "is not like 0.8:1.2:5"),
         (("--dose", "much"), "'much' is not a number"),
         (("--dose", "0,1"), "dose 0 must be between 0.05 and 20"),
