@@ -75,10 +75,11 @@ def drawn_out(path: EnergyPath, process: Process) -> EnergyPath:
 
 
 def run_out(path: Toolpath, task: Task) -> Toolpath:
-    """The path with a dark move after its last stroke, if the controller would leave that stroke dark.
+    """The path with a dark move after its last stroke, if the controller would leave that stroke too dark.
 
     GRBL's power by M4 is that of the speed at the end of each segment, and a program ends with speed 0: a dot
-    in which the head only brakes is one dark segment.
+    in which the head only brakes is one dark segment, and a line that is followed, whose vertices stay, loses
+    half a FWHM.
     """
     machine = task.machine
     controller, strokes = convert.controller(machine), runs(path.on)
@@ -88,11 +89,14 @@ def run_out(path: Toolpath, task: Task) -> Toolpath:
     brief, way = _BRIEF * controller.power_tick, path.xy[last] - path.xy[last - 1]
     # A head that only brakes comes no further than this in a time so brief.
     furthest = np.hypot(*machine.acceleration) * brief**2 / 2
-    if last < len(path) or path.length[first:last].sum() > furthest or not way.any():
+    if last < len(path) or not way.any():
         return path
-    moves = convert.to_moves(path, machine)
-    if gcode.motion.execute(moves, controller).durations(len(moves))[first:last].sum() > brief:
-        return path
+    if not task.follows:
+        if path.length[first:last].sum() > furthest:
+            return path
+        moves = convert.to_moves(path, machine)
+        if gcode.motion.execute(moves, controller).durations(len(moves))[first:last].sum() > brief:
+            return path
     way *= _RUN_OUT_FWHM * task.scene.fwhm / np.hypot(*way)
     end = np.clip(path.xy[last] + way, *bounds_of(task))
     return Toolpath(

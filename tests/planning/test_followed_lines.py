@@ -71,6 +71,18 @@ def test_lines_are_executed_in_their_widths() -> None:
     assert planned().report.inspection.faults == ()
 
 
+def test_the_last_end_of_a_program_is_exposed_as_the_first() -> None:
+    """GRBL's light falls with the speed: without a dark way out, the last end is 0.52 FWHM short."""
+    runtime.use_processors(1)
+    xy = [(0.5, 0.5), (2.5, 0.5)]
+    executed = plan(lines((xy, FWHM)), PROCESS, Settings(iterations=60, report="brief")).report.executed
+    x = np.linspace(0.3, 2.7, 2401)
+    points = np.stack([x, np.full(len(x), 0.5)], axis=1)
+    dose, _ = Sampler.of(executed.grid, points, np.zeros_like(points))(executed.dose)
+    cured = x[dose >= PROCESS.resin.critical_dose]
+    assert cured[0] - 0.45 < 0.35 * FWHM and 2.55 - cured[-1] < 0.35 * FWHM
+
+
 def test_a_line_wider_than_the_spot_gives_is_named() -> None:
     """A Gaussian spot draws a line of FWHM · sqrt(log2 u) with u critical doses in its middle."""
     gaussian = Process(Spot(fwhm=FWHM, profile="gaussian"), PROCESS.resin, PROCESS.machine)
