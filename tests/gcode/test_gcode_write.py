@@ -446,6 +446,8 @@ def test_moves_that_round_to_nothing_are_left_out_but_not_their_comments() -> No
 def test_the_approach_is_as_fast_as_the_rapids() -> None:
     assert body(JUMP, "klipper")[0].endswith("F6000")
     assert body(line(speed=7), "klipper")[0].endswith("F420")
+    waits = gcode.Moves([[0, 0], [0, 0], [1, 0]], [0, 1], [1, 7], [gcode.Kind.DWELL, gcode.Kind.LINE])
+    assert body(waits, "klipper")[0].endswith("F420"), "not at the speed of the wait"
     assert body(gcode.Moves([[1, 2]], [], [], []), "klipper") == ["G0 X1 Y2 F600"]
 
 
