@@ -202,6 +202,17 @@ def test_a_turned_board_is_turned_over_as_it_lies(tmp_path: Path) -> None:
     assert differing_area(aligned.area, affinity.translate(front.area, 5, 7)) < 1e-6
 
 
+def test_a_mark_with_the_wrong_sign_is_warned_of(tmp_path: Path) -> None:
+    """The y of KiCad's window: two marks fit all the same, 60 mm away."""
+    board = load(tmp_path, "top-copper")
+    right = (Fiducial((20, 30), (1, 1)), Fiducial((30, 30), (11, 1)))
+    assert board.designs(BoardExposure(align=right))[0].warnings == ()
+    wrong = (Fiducial((20, -30), (1, 1)), Fiducial((30, -30), (11, 1)))
+    warnings = board.designs(BoardExposure(align=wrong))[0].warnings
+    assert len(warnings) == 2
+    assert "60 mm off the board, which has x 20 to 30 and y 30 to 36 in its files: is its sign" in warnings[0]
+
+
 def test_two_sides_are_not_aligned_at_once(tmp_path: Path) -> None:
     marks = (Fiducial((20, 30), (1, 1)),)
     with pytest.raises(InputError, match="the back is aligned by marks of its own"):

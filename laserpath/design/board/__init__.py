@@ -176,7 +176,23 @@ class CircuitBoard:
                 "the back is aligned by marks of its own: choose the layers of one side with --layers"
             )
         board = self._turned(how.rotate)
-        return tuple(_design(board, layer, number, how, tone) for number, layer in enumerate(board.layers, 1))
+        designs = (_design(board, layer, number, how, tone) for number, layer in enumerate(board.layers, 1))
+        far = tuple(map(short, self._far(how.align)))
+        return tuple(replace(design, warnings=(*far, *design.warnings)) for design in designs)
+
+    def _far(self, marks: Sequence[Fiducial]) -> Iterator[str]:
+        """A warning for each mark that is so far off the board that its sign or unit may be wrong.
+
+        Two marks fit wherever they are, so only their place shows it.
+        """
+        x0, y0, x1, y1 = self.box
+        box = shapely.box(x0, y0, x1, y1)
+        for mark in marks:
+            if (far := box.distance(shapely.Point(mark.design))) > max(x1 - x0, y1 - y0):
+                yield (
+                    f"mark {mark} is {figure(far)} mm off the board, which has x {x0:.5g} to {x1:.5g} and "
+                    f"y {y0:.5g} to {y1:.5g} in its files: is its sign right?"
+                )
 
     def under(self, how: BoardExposure | None = None, tone: str = "negative") -> tuple[Design, Design | None]:
         """The outline and the holes, in the coordinates of the designs; None: no holes.
