@@ -9,7 +9,7 @@ speed is the machine's full speed, or the one that full power allows, E_N P^N/(D
 kinetics takes simulations with their gradients besides (`compensation.conversion.seconds_of`).
 
 The memory is 400 MB + 200 B for each pixel; of a design of several fields 60 B, and 0.8 GB for each worker
-(measured on a board of 94 × 74 mm: 2.2 GB, and 1.2 GB each). Forecast ÷ measured was 0.65 to 1.1 for memory,
+(measured on a board of 94 × 74 mm: 1.9 GB, and 0.8 GB each). Forecast ÷ measured was 0.65 to 1.1 for memory,
 and 1.01 to 1.37 for writing, where only `_OUTLINE_SHARE` is a fit.
 """
 
