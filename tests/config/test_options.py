@@ -31,11 +31,11 @@ EVERY = list(options.all_options())
 
 
 def test_every_option_has_one_entry() -> None:
-    """Those of `laserpath plan` that are no part of a project are of the output."""
+    """Those of `laserpath plan` that are no part of a project are of the output, or say where it is made."""
     (plan,) = [command for name, command in cli.commands_by_name().items() if name == "plan"]
     given = {p.name for p in plan.params if isinstance(p, click.Option)}
     files = {"output", "json", "quiet", "verbose", "frame", "save_project", "project", "sensitivity", "limit"}
-    files.add("joined")
+    files |= {"joined", "scheduler"}
     assert given == files | {option.name for option in EVERY if option.flag}
     assert len(EVERY) == len(options.by_name())
 
