@@ -8,8 +8,8 @@ speed is the machine's full speed, or the one that full power allows, E_N P^N/(D
 **Planning.** The steps of `costs`, on this machine, with nothing else to do; the conversion of a resin with
 kinetics takes simulations with their gradients besides (`compensation.conversion.seconds_of`).
 
-The memory is 400 MB + 200 B for each pixel; of a design of several fields 60 B, and 0.8 GB for each worker
-(measured on a board of 94 × 74 mm: 1.9 GB, and 0.8 GB each). Forecast ÷ measured was 0.65 to 1.1 for memory,
+The memory is 400 MB + 200 B for each pixel; of a design of several fields 60 B, and 1.2 GB for each worker
+(measured on a board of 94 × 74 mm: 1.9 GB, and 1.2 GB each). Forecast ÷ measured was 0.65 to 1.1 for memory,
 and 1.01 to 1.37 for writing, where only `_OUTLINE_SHARE` is a fit.
 """
 
@@ -44,7 +44,7 @@ _OUTLINE_SHARE = 0.28
 _TOLERANCE_PLANS = 2.5
 """Plans that the search for a tolerance takes on average."""
 
-_BYTES_PER_PIXEL, _BYTES_PER_PIXEL_OF_FIELDS, _WORKER_BYTES = 200.0, 60.0, 0.8e9
+_BYTES_PER_PIXEL, _BYTES_PER_PIXEL_OF_FIELDS, _WORKER_BYTES = 200.0, 60.0, 1.2e9
 """Memory of a design of one field; of a larger one, and of each worker, or of the field at hand."""
 
 BASE_BYTES = 4e8

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 from laserpath.base.compute import runtime, workers
@@ -44,6 +46,23 @@ def test_results_are_in_the_order_of_the_tasks() -> None:
 def test_what_a_dead_worker_was_doing_is_done_all_the_same() -> None:
     assert list(workers.each(_squared, tasks(range(12), deadly=5))) == [value**2 for value in range(12)]
     assert list(workers.each(_squared, tasks(range(4)))) == [0, 1, 4, 9]
+
+
+_kept: list[np.ndarray] = []
+
+
+def _grown(first: int) -> int:
+    """A process, after it has kept 320 MB more, and worked for a second."""
+    _kept.append(np.ones(40_000_000))
+    time.sleep(1.2)
+    return os.getpid()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("error")
+def test_workers_that_grow_are_kept() -> None:
+    """They keep compiled kernels; loky, with psutil, would take that for a leak."""
+    assert len(set(workers.each(_grown, range(6)))) <= 2
 
 
 @pytest.mark.slow
