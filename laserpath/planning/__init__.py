@@ -5,28 +5,37 @@
 `forecasts` estimates the time and memory of a plan, by the `costs` of its steps, `unconstrained` computes the
 best possible dose, `robustness` what the plan relies on and what would help the machine, and `relief/` plans
 greyscale.
+
+Names are imported on first use: a plan of one design need not wait for boards, layers and the dose matrix.
 """
 
-from laserpath.planning.board import BoardPlans, plan_board
-from laserpath.planning.colours import ColourPlans, adding_doses, check_joined, plan_colours
-from laserpath.planning.costs import PlanStep
-from laserpath.planning.forecasts import Forecast, forecast
-from laserpath.planning.headers import header
-from laserpath.planning.matrix import DoseMatrix, matrix_paths, plan_matrix
-from laserpath.planning.optimise.loop import Progress
-from laserpath.planning.output import paths_of
-from laserpath.planning.pipeline import Plan, plan
-from laserpath.planning.robustness import sensitivity
-from laserpath.planning.stack import (
-    LayerPlans,
-    Stack,
-    forecast_stack,
-    plan_layers,
-    plan_stack,
-    stacked,
-    together,
-)
-from laserpath.planning.unconstrained import limit
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gcode.lazy import attach
+
+if TYPE_CHECKING:
+    from laserpath.planning.board import BoardPlans, plan_board
+    from laserpath.planning.colours import ColourPlans, adding_doses, check_joined, plan_colours
+    from laserpath.planning.costs import PlanStep
+    from laserpath.planning.forecasts import Forecast, forecast
+    from laserpath.planning.headers import header
+    from laserpath.planning.matrix import DoseMatrix, matrix_paths, plan_matrix
+    from laserpath.planning.optimise.loop import Progress
+    from laserpath.planning.output import paths_of
+    from laserpath.planning.pipeline import Plan, plan
+    from laserpath.planning.robustness import sensitivity
+    from laserpath.planning.stack import (
+        LayerPlans,
+        Stack,
+        forecast_stack,
+        plan_layers,
+        plan_stack,
+        stacked,
+        together,
+    )
+    from laserpath.planning.unconstrained import limit
 
 __all__ = [
     "BoardPlans", "ColourPlans", "DoseMatrix", "Forecast", "LayerPlans", "Plan", "PlanStep", "Progress",
@@ -34,3 +43,24 @@ __all__ = [
     "paths_of", "plan", "plan_board", "plan_colours", "plan_layers", "plan_matrix", "plan_stack",
     "sensitivity", "stacked", "together",
 ]  # fmt: skip
+
+__getattr__, __dir__ = attach(
+    __name__,
+    {
+        "board": ("BoardPlans", "plan_board"),
+        "colours": ("ColourPlans", "adding_doses", "check_joined", "plan_colours"),
+        "costs": ("PlanStep",),
+        "forecasts": ("Forecast", "forecast"),
+        "headers": ("header",),
+        "matrix": ("DoseMatrix", "matrix_paths", "plan_matrix"),
+        "optimise.loop": ("Progress",),
+        "output": ("paths_of",),
+        "pipeline": ("Plan", "plan"),
+        "robustness": ("sensitivity",),
+        "stack": (
+            "LayerPlans", "Stack", "forecast_stack", "plan_layers", "plan_stack", "stacked", "together",
+        ),
+        "unconstrained": ("limit",),
+    },
+    {},
+)  # fmt: skip
