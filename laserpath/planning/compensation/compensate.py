@@ -23,7 +23,7 @@ from laserpath.machine import convert
 from laserpath.machine.powers import energies, exposing, within_power
 from laserpath.machine.program import MachineProgram, early, prepared, with_energies
 from laserpath.measure import edge_errors
-from laserpath.physics.dose import accurate_model, usual_model
+from laserpath.physics.dose import DoseModel, accurate_model, usual_model
 from laserpath.planning.compensation.levels import best_levels
 from laserpath.planning.compensation.places import best_places
 from laserpath.planning.compensation.shape import ExecutedShape
@@ -119,7 +119,11 @@ def refined(
             losses.append(done.loss)
     if not losses:
         return Learned(first, np.zeros(0))
-    best = min((best, first), key=lambda one: _executed_loss(one, objective, task))
+    whole = task.overview
+    if whole is not scene:
+        objective = Objective.of(whole, objective.edge_weight).at_contrast(objective.contrast)
+    model = usual_model(whole.grid, spot)
+    best = min((best, first), key=lambda one: _executed_loss(one, model, objective, task))
     return Learned(best, np.concatenate(losses), stopped)
 
 
@@ -136,12 +140,8 @@ def _feasible(path: EnergyPath, task: Task) -> EnergyPath:
     return fed(on_steps(drawn_out(path, task.process), machine, spot), spot, machine)
 
 
-def _executed_loss(path: EnergyPath, objective: Objective, task: Task) -> float:
-    """The loss of a path's dose as executed. objective: its terms, on the fine grid."""
-    scene = task.overview
-    model = usual_model(scene.grid, scene.spot)
-    if scene is not task.scene:
-        objective = Objective.of(scene, objective.edge_weight).at_contrast(objective.contrast)
+def _executed_loss(path: EnergyPath, model: DoseModel, objective: Objective, task: Task) -> float:
+    """The loss of a path's dose as executed."""
     shape = ExecutedShape.of(exposing(path, task.machine, model.spot), task.process)
     return float(objective(model.line_dose(*shape(path.xy, path.energy)))[0])
 
