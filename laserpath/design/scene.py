@@ -69,16 +69,14 @@ _AT_ONCE = 20_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PassingSampler:
-    """Reads as `Sampler` does, which it makes anew each time, a part of the points after the other."""
+    """Reads as `Sampler` does, which it makes anew each time, a part of the points after the other.
+
+    xy: (M, 2) mm.  direction: (M, 2), of which slopes are per mm, times its length.
+    """
 
     grid: Grid
     xy: Floats
     direction: Floats
-
-    @classmethod
-    def of(cls, grid: Grid, xy: Floats, direction: Floats) -> PassingSampler:
-        """As of `Sampler`."""
-        return cls(grid, xy, direction)
 
     def __len__(self) -> int:
         return len(self.xy)
@@ -250,8 +248,8 @@ class Scene:
     @cached_property
     def sampler(self) -> Sampler | PassingSampler:
         """Reads a dose u at the samples, and its outward slope F ∂u/∂n there."""
-        kind = Sampler if len(self.samples.xy) <= _KEPT else PassingSampler
-        return kind.of(self.grid, self.samples.xy, self.samples.normal * self.fwhm)
+        given = self.grid, self.samples.xy, self.samples.normal * self.fwhm
+        return Sampler.of(*given) if len(self.samples.xy) <= _KEPT else PassingSampler(*given)
 
     @cached_property
     def depth(self) -> NDArray[np.float32]:

@@ -34,11 +34,12 @@ def test_many_points_are_read_in_parts_as_few_are_at_once(monkeypatch):
     given = GRID, rng.uniform((-1, -0.5), (1, 0.7), (50, 2)), rng.normal(size=(50, 2))
     field, slopes = rng.normal(size=GRID.shape), rng.normal(size=(2, 50))
     pulled = [np.zeros(GRID.shape), np.zeros(GRID.shape)]
-    for kind, out in zip((Sampler, PassingSampler), pulled, strict=True):
-        kind.of(*given).pull(*slopes, out)
-    np.testing.assert_array_equal(PassingSampler.of(*given)(field), Sampler.of(*given)(field))
+    whole, passing = Sampler.of(*given), PassingSampler(*given)
+    for sampler, out in zip((whole, passing), pulled, strict=True):
+        sampler.pull(*slopes, out)
+    np.testing.assert_array_equal(passing(field), whole(field))
     np.testing.assert_allclose(*pulled, rtol=1e-12)
-    assert len(PassingSampler.of(*given)) == 50
+    assert len(passing) == 50
 
 
 def test_a_band_limited_field_is_read_between_its_pixels():
