@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+from typing import Any
 
 import numpy as np
 import shapely
@@ -108,11 +109,18 @@ def as_png(pixels_per_mm: float) -> bytes:
 
 def as_geojson(tolerance: float = 1e-4) -> bytes:
     """Two features; GeoJSON has no arcs."""
-    features = [
-        {"type": "Feature", "properties": {}, "geometry": shapely.geometry.mapping(part)}
-        for part in shape(tolerance).geoms
-    ]
-    return json.dumps({"type": "FeatureCollection", "features": features}).encode()
+    return geojson(*(feature(part) for part in shape(tolerance).geoms))
+
+
+def feature(geometry: shapely.Geometry | dict[str, Any], **properties: Any) -> dict[str, Any]:
+    """One of GeoJSON."""
+    drawn = geometry if isinstance(geometry, dict) else shapely.geometry.mapping(geometry)
+    return {"type": "Feature", "properties": properties, "geometry": drawn}
+
+
+def geojson(*features: dict[str, Any], **members: Any) -> bytes:
+    """A file of some features. members: of the collection, besides them."""
+    return json.dumps({"type": "FeatureCollection", "features": features, **members}).encode()
 
 
 def as_wkt(tolerance: float = 1e-4) -> bytes:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
+from typing import Any
 
-import ezdxf
+import boards
 import gdstk
+import in_process
 import numpy as np
 import pytest
 import shapely
-from shapes import differing_area
+from same_shape import feature, geojson
+from same_shape_cad import dxf, written
+from shapes import differing_area, plus
 
 from laserpath.base.errors import InputError
 from laserpath.design import load
@@ -18,6 +21,8 @@ from laserpath.design.arrange import Arrangement, Repeat
 from laserpath.design.reading import Reading
 from laserpath.machine.placement import place
 from laserpath.types import Design, Machine, Resin, Spot
+
+pytestmark = in_process.HERE
 
 TOLERANCE = 0.001
 BENT, STRAIGHT = [(1.0, 1.0), (3.0, 2.0), (5.0, 1.0)], [(1.0, 3.0), (5.0, 3.0)]
@@ -33,28 +38,20 @@ def svg() -> bytes:
 
 
 def gerber() -> bytes:
-    draws = [
-        f"D{10 + k}*\n"
-        + "\n".join(f"X{x * 1e6:.0f}Y{y * 1e6:.0f}D0{2 - bool(n)}*" for n, (x, y) in enumerate(line))
-        for k, line in enumerate((BENT, STRAIGHT))
-    ]
-    flash = "X0Y0D03*"
+    draws = [boards.line(f"D{10 + k}", *line) for k, line in enumerate((BENT, STRAIGHT))]
     head = "%FSLAX36Y36*%\n%MOMM*%\n%ADD10C,0.2*%\n%ADD11C,0.1*%\nG01*\n"
-    return (head + "\n".join([*draws, flash]) + "\nM02*\n").encode()
+    return (head + "\n".join([*draws, boards.at(0, 0, "D03")]) + "\nM02*\n").encode()
 
 
-def geojson() -> bytes:
-    features = [
-        f'{{"type": "Feature", "properties": {{"width": {width}}}, "geometry": '
-        f'{{"type": "LineString", "coordinates": {[list(point) for point in line]}}}}}'
+def as_geojson() -> bytes:
+    lines = [
+        feature(shapely.LineString(line), width=width)
         for line, width in zip((BENT, STRAIGHT), WIDTHS, strict=True)
     ]
-    filled = '{"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [1, 1], [0, 0]]]}'
-    features.append(f'{{"type": "Feature", "properties": {{}}, "geometry": {filled}}}')
-    return f'{{"type": "FeatureCollection", "features": [{", ".join(features)}]}}'.encode()
+    return geojson(*lines, feature(shapely.Polygon([(0, 0), (1, 0), (1, 1)])))
 
 
-def gds(folder: Path) -> bytes:
+def gds() -> bytes:
     """The lines at half their size, in a cell that is placed turned and magnified."""
     library = gdstk.Library(unit=1e-3, precision=1e-9)
     cell, top = library.new_cell("lines"), library.new_cell("top")
@@ -62,42 +59,36 @@ def gds(folder: Path) -> bytes:
         xy = np.array(line) @ [[0, -1], [1, 0]] / 2  # turned by -90 degrees
         cell.add(gdstk.FlexPath(xy, width / 2, simple_path=True))
     top.add(gdstk.Reference(cell, rotation=np.pi / 2, magnification=2))
-    library.write_gds(folder / "drawn.gds")
-    return (folder / "drawn.gds").read_bytes()
+    return written(library)
 
 
-def dxf() -> bytes:
+def as_dxf() -> bytes:
     """The lines have no width; one is drawn twice, and a hatch is filled."""
-    drawing = ezdxf.new(units=4)
-    space = drawing.modelspace()
-    space.add_lwpolyline(BENT)
-    space.add_line(*STRAIGHT)
-    space.add_line(*STRAIGHT[::-1])
-    space.add_hatch().paths.add_polyline_path([(0, 0), (1, 0), (1, 1)])
-    stream = io.StringIO()
-    drawing.write(stream)
-    return stream.getvalue().encode()
+
+    def draw(_: Any, model: Any) -> None:
+        model.add_lwpolyline(BENT)
+        model.add_line(*STRAIGHT)
+        model.add_line(*STRAIGHT[::-1])
+        model.add_hatch().paths.add_polyline_path([(0, 0), (1, 0), (1, 1)])
+
+    return dxf(draw)
 
 
 def wide_dxf() -> bytes:
     """Polylines with widths, in a block that is placed at twice its size and turned."""
-    drawing = ezdxf.new(units=4)
-    block = drawing.blocks.new("lines")
-    for line, width in zip((BENT, STRAIGHT), WIDTHS, strict=True):
-        turned = np.array(line) @ [[0, -1], [1, 0]] / 2
-        block.add_lwpolyline(turned.tolist()).dxf.const_width = width / 2
-    drawing.modelspace().add_blockref("lines", (0, 0), {"xscale": 2, "yscale": 2, "rotation": 90})
-    stream = io.StringIO()
-    drawing.write(stream)
-    return stream.getvalue().encode()
+
+    def draw(document: Any, model: Any) -> None:
+        block = document.blocks.new("lines")
+        for line, width in zip((BENT, STRAIGHT), WIDTHS, strict=True):
+            turned = np.array(line) @ [[0, -1], [1, 0]] / 2
+            block.add_lwpolyline(turned.tolist()).dxf.const_width = width / 2
+        model.add_blockref("lines", (0, 0), {"xscale": 2, "yscale": 2, "rotation": 90})
+
+    return dxf(draw)
 
 
 def wkt() -> bytes:
-    return f"MULTILINESTRING ({', '.join(_wkt(line) for line in (BENT, STRAIGHT))})".encode()
-
-
-def _wkt(line: list[tuple[float, float]]) -> str:
-    return "(" + ", ".join(f"{x} {y}" for x, y in line) + ")"
+    return shapely.MultiLineString([BENT, STRAIGHT]).wkt.encode()
 
 
 def followed(
@@ -123,21 +114,20 @@ def drawn(design: Design) -> dict[float, list[tuple[float, float]]]:
 
 @pytest.mark.parametrize(("suffix", "left"), [("svg", 1), ("gbr", 1), ("geojson", 1), ("gds", 0), ("dxf", 0)])
 def test_lines_and_widths_are_those_of_the_file(suffix: str, left: int, tmp_path: Path) -> None:
-    makers = {"svg": svg, "gbr": gerber, "geojson": geojson, "dxf": wide_dxf}
-    data = gds(tmp_path) if suffix == "gds" else makers[suffix]()
-    design = followed(tmp_path, suffix, data)
+    makers = {"svg": svg, "gbr": gerber, "geojson": as_geojson, "gds": gds, "dxf": wide_dxf}
+    design = followed(tmp_path, suffix, makers[suffix]())
     assert drawn(design) == {0.2: BENT, 0.1: STRAIGHT}
     pens = [
         shapely.LineString(line).buffer(width / 2, quad_segs=64)
         for line, width in zip((BENT, STRAIGHT), WIDTHS, strict=True)
     ]
-    assert differing_area(design.area, shapely.union_all(pens, grid_size=1e-10)) < 0.01
+    assert differing_area(design.area, plus(*pens)) < 0.01
     assert any("filled shape is left out" in one for one in design.warnings) == bool(left)
     assert "2 lines followed" in design.source
     assert "follow = true" in design.recipe
 
 
-@pytest.mark.parametrize(("suffix", "data"), [("dxf", dxf), ("wkt", wkt)])
+@pytest.mark.parametrize(("suffix", "data"), [("dxf", as_dxf), ("wkt", wkt)])
 def test_lines_without_a_width_take_the_given_one_or_the_spot_s(suffix: str, data, tmp_path: Path) -> None:
     """A line that is drawn twice counts once; the width is that on the part."""
     given = followed(tmp_path, suffix, data(), Arrangement(scale=0.5), line_width=0.3)
@@ -158,7 +148,7 @@ def test_lines_are_arranged_and_placed_with_their_area(tmp_path: Path) -> None:
         line.buffer(width / 2, quad_segs=64)
         for line, width in zip(design.lines.paths.geoms, design.lines.widths, strict=True)
     ]
-    assert differing_area(design.area, shapely.union_all(pens, grid_size=1e-10)) < 0.04
+    assert differing_area(design.area, plus(*pens)) < 0.04
 
 
 def test_a_line_is_cut_where_its_clip_ends(tmp_path: Path) -> None:
@@ -182,6 +172,5 @@ def test_what_has_no_lines_is_refused_in_one_sentence(tmp_path: Path) -> None:
         place(followed(tmp_path, "svg", svg()), Resin(tone="positive"), Machine(), Spot())
     polygon = gdstk.Library(unit=1e-3, precision=1e-9)
     polygon.new_cell("top").add(gdstk.rectangle((0, 0), (1, 1)))
-    polygon.write_gds(tmp_path / "polygon.gds")
     with pytest.raises(InputError, match="there is no line to follow: cell 'top' has no path"):
-        followed(tmp_path, "gds", (tmp_path / "polygon.gds").read_bytes())
+        followed(tmp_path, "gds", written(polygon))

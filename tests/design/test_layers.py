@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import gdstk
 import in_process
 import pytest
 import shapely
+from same_shape import feature, geojson
 from same_shape_cad import dxf, written
 from shapes import differing_area
 
@@ -62,15 +62,7 @@ def as_gds(oasis: bool = False) -> bytes:
 
 
 def as_geojson() -> bytes:
-    features = [
-        {
-            "type": "Feature",
-            "properties": {"layer": name},
-            "geometry": json.loads(shapely.to_geojson(shapely.box(*box))),
-        }
-        for name, box in BOXES.items()
-    ]
-    return json.dumps({"type": "FeatureCollection", "features": features}).encode()
+    return geojson(*(feature(shapely.box(*box), layer=name) for name, box in BOXES.items()))
 
 
 FILES: dict[str, Callable[[], bytes]] = {
@@ -179,9 +171,7 @@ def test_an_empty_layer_is_refused_if_it_is_wanted(tmp_path: Path) -> None:
 def test_file_names_of_layers_are_plain_and_differ(tmp_path: Path) -> None:
     path = tmp_path / "a.geojson"
     layers = ["a/b", "A b", "..", "größe", "x" * 300]
-    box = json.loads(shapely.to_geojson(shapely.box(0, 0, 1, 1)))
-    features = [{"type": "Feature", "properties": {"layer": name}, "geometry": box} for name in layers]
-    path.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+    path.write_bytes(geojson(*(feature(shapely.box(0, 0, 1, 1), layer=name) for name in layers)))
     found = [one.name for one in load_layers(path, layers, tolerance=0.001)]
     assert found == ["a-a-b", "a-A-b-2", "a-3", "a-größe", "a-" + "x" * 60]
 

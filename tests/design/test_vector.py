@@ -13,7 +13,7 @@ from builders import polygons
 from hypothesis import given
 from hypothesis import strategies as st
 from pace_of_machine import within
-from same_shape import as_geojson, as_wkt
+from same_shape import as_geojson, as_wkt, feature, geojson
 from shapes import NODING, differing_area
 
 from laserpath.base.errors import InputError
@@ -24,15 +24,6 @@ from laserpath.design.vector import from_geometry, read
 
 READING = Reading(1e-3)
 SQUARE = shapely.box(1, 2, 3, 5)
-
-
-def feature(geometry: shapely.Geometry | dict[str, Any], **properties: Any) -> dict[str, Any]:
-    shape = geometry if isinstance(geometry, dict) else shapely.geometry.mapping(geometry)
-    return {"type": "Feature", "properties": properties, "geometry": shape}
-
-
-def geojson(*features: dict[str, Any], **members: Any) -> bytes:
-    return json.dumps({"type": "FeatureCollection", "features": features, **members}).encode()
 
 
 # Polygons
