@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -43,6 +43,17 @@ class LayersRead(NamedTuple):
 
     layers: tuple[Design | InputError, ...]
     unlisted: tuple[str, ...] = ()
+
+
+def each_alone(reading: Reading, read: Callable[[Reading], Design]) -> tuple[Design | InputError, ...]:
+    """The design of each layer of `reading.split`, or why it has none. read: makes it of its own reading."""
+    found: list[Design | InputError] = []
+    for layer in reading.split:
+        try:
+            found.append(read(replace(reading, layers=(layer,))))
+        except InputError as error:
+            found.append(error)
+    return tuple(found)
 
 
 def apart(found: LayersRead, name: str, reading: Reading) -> tuple[Design, ...]:

@@ -35,7 +35,7 @@ from laserpath.base.errors import InputError, figure
 from laserpath.base.quantities import LENGTH
 from laserpath.design.curves import Pen, Polyline, stroke
 from laserpath.design.fill import Polygons, check_reach, joined
-from laserpath.design.layers import LayersRead
+from laserpath.design.layers import LayersRead, each_alone
 from laserpath.design.reading import Reading, unknown
 from laserpath.types import Design, DrawnLines
 
@@ -374,14 +374,9 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
 def read_layers(data: bytes, name: str, reading: Reading) -> LayersRead:
     """A design for each layer of `reading.split`, or why it has none. name: of the drawing."""
     read(data, name, replace(reading, layers=reading.split))  # which refuses those that are not there
-    found: list[Design | InputError] = []
-    for layer in reading.split:
-        try:
-            found.append(read(data, name, replace(reading, layers=(layer,))))
-        except InputError as error:
-            found.append(error)
+    found = each_alone(reading, lambda alone: read(data, name, alone))
     others = (layer for layer, _ in layer_names(data, reading) if layer not in reading.split)
-    return LayersRead(tuple(found), tuple(others))
+    return LayersRead(found, tuple(others))
 
 
 def layer_names(data: bytes, reading: Reading) -> tuple[tuple[str, bool], ...]:

@@ -26,7 +26,7 @@ from laserpath.design.dxf.blocks import CLOSED, FILLED, LARGEST, OPEN, WIDE, Cur
 from laserpath.design.dxf.drawing import NAMED, DrawingFile, Layers, listed
 from laserpath.design.enclosed import SAME, Gap, enclosed
 from laserpath.design.fill import EVENODD
-from laserpath.design.layers import LayersRead
+from laserpath.design.layers import LayersRead, each_alone
 from laserpath.design.reading import Reading
 from laserpath.design.vector import Line, followed, hairlines
 from laserpath.types import Design
@@ -157,10 +157,8 @@ def read_layers(data: bytes, name: str, reading: Reading) -> LayersRead:
         zero = _far(_in_mm(curves, counts[curves.layer], drawing.unit))
         layers = drawing.layers
         unlisted = [k for k in np.unique(curves.layer) if not counts[k] and not layers.hidden(k)]
-        parts = (
-            _alone(drawing, curves, name, replace(reading, layers=(layer,)), zero) for layer in reading.split
-        )
-        return LayersRead(tuple(parts), tuple(layers.names[k] for k in unlisted))
+        parts = each_alone(reading, lambda alone: _design(drawing, curves, name, alone, zero))
+        return LayersRead(parts, tuple(layers.names[k] for k in unlisted))
 
 
 def layer_names(data: bytes, reading: Reading) -> tuple[tuple[str, bool], ...]:
@@ -179,16 +177,6 @@ def _curves(drawing: DrawingFile, reading: Reading) -> Curves:
         drawing.take_mm(size)
         curves = EntityReader(drawing, reading.tolerance, follow=reading.follow).curves()
     return curves
-
-
-def _alone(
-    drawing: DrawingFile, curves: Curves, name: str, reading: Reading, zero: Floats | None
-) -> Design | InputError:
-    """The design of one layer of a drawing, or why it has none."""
-    try:
-        return _design(drawing, curves, name, reading, zero)
-    except InputError as error:
-        return error
 
 
 def _counted(layers: Layers) -> Bools:

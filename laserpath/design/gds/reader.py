@@ -11,7 +11,7 @@ from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError, did_you_mean, figure
 from laserpath.design import fill
 from laserpath.design.gds.hierarchy import CONTEXT, Cells, Hierarchy, Ints, Rings, below, table
-from laserpath.design.layers import LayersRead
+from laserpath.design.layers import LayersRead, each_alone
 from laserpath.design.reading import Reading
 from laserpath.design.vector import Line, followed
 from laserpath.types import Design
@@ -40,7 +40,7 @@ def read_layers(data: bytes, name: str, reading: Reading) -> LayersRead:
     with np.errstate(all="ignore"):
         tree, choice = _checked(data, reading)
         _chosen(tree, reading.split)  # which refuses those that are not there
-        return LayersRead(tuple(_alone(tree, choice, name, layer, reading) for layer in reading.split))
+        return LayersRead(each_alone(reading, lambda alone: _design(tree, choice, name, alone)))
 
 
 def layer_names(data: bytes, reading: Reading) -> tuple[tuple[str, bool], ...]:
@@ -61,14 +61,6 @@ def _checked(data: bytes, reading: Reading) -> tuple[Hierarchy, str]:
         tree, choice = _tree(data, reading.tolerance / stretch, reading)
     tree.check_size()
     return tree, choice
-
-
-def _alone(tree: Hierarchy, choice: str, name: str, layer: str, reading: Reading) -> Design | InputError:
-    """The design of one layer, or why it has none."""
-    try:
-        return _design(tree, choice, name, replace(reading, layers=(layer,)))
-    except InputError as error:
-        return error
 
 
 def _design(tree: Hierarchy, choice: str, name: str, reading: Reading) -> Design:
