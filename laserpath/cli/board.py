@@ -178,7 +178,7 @@ def board(context: click.Context, /, files: tuple[str, ...], **given: Any) -> No
             _announce(read, each, process, settings, talk, meter)
             _check_places(read, folder, frame=given["frame"])
             interrupts.check()
-            listen = planning.several(interrupts.check, meter)
+            listen = progress.of_several(meter, interrupts.check)
             processes, how = [one.process for one in each], [one.settings for one in each]
             plans = laserpath.plan_board(read, processes, how, exposure, listen)
             interrupts.check()

@@ -27,7 +27,7 @@ from laserpath.config.values import Quantity, Series
 
 if TYPE_CHECKING:
     from laserpath.calibration import Chart, Fit, PrintFit
-    from laserpath.planning import DoseMatrix, Progress
+    from laserpath.planning import DoseMatrix
 
 
 LINE_ENERGY: Units = {"mJ/mm": Fraction(1), "uJ/mm": Fraction(1, 1000), "J/m": Fraction(1)}
@@ -229,11 +229,7 @@ def matrix(context: click.Context, /, design: str, **given: Any) -> None:
             expected = replace(expected, write_seconds=copies * expected.write_seconds)
             meter.expect(expected)
             progress.tell_expected(expected, talk)
-
-            def listen(now: Progress) -> None:
-                meter(now)
-                interrupts.on_progress()
-
+            listen = progress.of_one(meter, interrupts.on_progress)
             made = laserpath.plan_matrix(
                 drawn, process, settings, doses=given["dose"], focus=given["focus"], progress=listen
             )

@@ -118,7 +118,7 @@ def plan_parts(job: Job, meter: Meter) -> Made:
 
     # A part of the drawing is of little use, so one Ctrl-C stops at once.
     processes, settings = [one.process for one in each], [one.settings for one in each]
-    plans = laserpath.plan_colours(parts, processes, settings, several(job.check, meter))
+    plans = laserpath.plan_colours(parts, processes, settings, progress.of_several(meter, job.check))
     job.check()
     meter.writing()
     written = plans.write(
@@ -174,17 +174,6 @@ def _load_parts(job: Job, meter: Meter) -> tuple[PlannedPart, ...]:
     return tuple(
         one._replace(design=replace(one.design, warnings=(*one.design.warnings, *near))) for one in each
     )
-
-
-def several(check: Callable[[], None], meter: Meter) -> Callable[[int, int, Progress], None]:
-    """Shows the progress of each plan. check: raises if the user has interrupted."""
-
-    def listen(number: int, of: int, now: Progress) -> None:
-        check()
-        meter.layer(number)
-        meter(now)
-
-    return listen
 
 
 def reported_last(each: Sequence[Forecast]) -> list[Forecast]:
@@ -410,12 +399,7 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
         job = Job(file, given, values, process, settings, folder, talk, interrupts.check, interrupts.kept)
         with progress.meter(hidden=given["quiet"]) as meter:
             interrupts.show_on(meter)
-
-            def listen(now: Progress) -> None:
-                meter(now)
-                interrupts.on_progress()
-
-            made = _made(job, listen, meter)
+            made = _made(job, progress.of_one(meter, interrupts.on_progress), meter)
     for sentence in made.warnings:
         if sentence not in made.reported:
             talk.warn(sentence)

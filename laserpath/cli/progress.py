@@ -303,6 +303,27 @@ def _bar(meter: Meter, console: Console) -> Iterator[None]:
         yield
 
 
+def of_one(meter: Meter, on_progress: Callable[[], None]) -> Callable[[Progress], None]:
+    """Shows the progress of a plan. on_progress: of `Interrupts`, called after each report."""
+
+    def listen(now: Progress) -> None:
+        meter(now)
+        on_progress()
+
+    return listen
+
+
+def of_several(meter: Meter, check: Callable[[], None]) -> Callable[[int, int, Progress], None]:
+    """Shows the progress of each of several plans. check: raises if the user has interrupted."""
+
+    def listen(number: int, of: int, now: Progress) -> None:
+        check()
+        meter.layer(number)
+        meter(now)
+
+    return listen
+
+
 def expect(
     design: Design,
     process: Process,

@@ -21,7 +21,6 @@ from laserpath.config import project, request
 from laserpath.config.options import setting
 
 if TYPE_CHECKING:
-    from laserpath import Progress
     from laserpath.cli.progress import Meter
     from laserpath.planning import LayerPlans, Stack
     from laserpath.types import Process, Settings
@@ -134,13 +133,7 @@ def _replanned(
     progress.tell_expected(together(stack, each, settle), talk)
     meter.expect(*each)
     check()
-
-    def listen(number: int, of: int, now: Progress) -> None:
-        check()
-        meter.layer(number)
-        meter(now)
-
-    return plan_stack(stack, settle=settle, progress=listen)
+    return plan_stack(stack, settle=settle, progress=progress.of_several(meter, check))
 
 
 def _layers(count: int) -> str:
