@@ -15,6 +15,9 @@ from laserpath.base.overlay import minus
 from laserpath.physics import optics
 from laserpath.types import Alignment, Design, Machine, Point, Resin, Spot
 
+Box = tuple[float, float, float, float]
+"""(x0, y0, x1, y1), mm."""
+
 _FRAME_FWHM = 3.0
 _NARROW_FWHM = 0.5
 _LISTED = 3
@@ -139,11 +142,18 @@ def _moved(design: Design, origin: str, offset: Point) -> Design:
     return design.moved(offset[0] - corner[0], offset[1] - corner[1])
 
 
+def _reach(design: Design, offset: Point) -> Box:
+    """The extent of the design with its page at the work zero, and then moved by `offset`."""
+    (x, y), (x0, y0, x1, y1) = zero_of(design, "page"), design.extent
+    x, y = offset[0] - x, offset[1] - y
+    return x0 + x, y0 + y, x1 + x, y1 + y
+
+
 def _on_its_page(design: Design, machine: Machine, offset: Point) -> bool:
     """Whether the design has a page and fits on the machine there, with or without the offset."""
     if design.page is None:
         return False
-    return any(not _outside(_moved(design, "page", by), machine) for by in (offset, (0.0, 0.0)))
+    return any(not _outside(_reach(design, by), machine) for by in (offset, (0.0, 0.0)))
 
 
 def _why_moved(design: Design, machine: Machine, offset: Point) -> tuple[str, ...]:
@@ -153,11 +163,11 @@ def _why_moved(design: Design, machine: Machine, offset: Point) -> tuple[str, ..
     if design.page is None:
         if max(map(abs, design.extent[:2])) <= _SLACK:
             return ()
-        stays = not _outside(_moved(design, "page", offset), machine)
+        stays = not _outside(_reach(design, offset), machine)
         own = "own" if _mirrored(design) else "page"
         other = f"--origin {own} keeps its own coordinates" if stays else "--offset puts it elsewhere"
         return (f"{name} names no page, {moved}; {other}",)
-    axis, low, high, start, end = _outside(_moved(design, "page", offset), machine)[0]
+    axis, low, high, start, end = _outside(_reach(design, offset), machine)[0]
     return (
         f"on its page {name} would reach from {axis} = {figure(low, 4)} to {figure(high, 4)} mm, outside the "
         f"machine's {start:g} to {end:g} mm, {moved}; --offset puts it elsewhere",
@@ -190,10 +200,10 @@ def to_expose(design: Design, resin: Resin, spot: Spot) -> Design:
 
 
 def _outside(
-    design: Design, machine: Machine, centred: bool = False
+    extent: Box, machine: Machine, centred: bool = False
 ) -> list[tuple[str, float, float, float, float]]:
-    """(axis, lowest, highest, the machine's start, its end), mm, of each axis that the design exceeds."""
-    x0, y0, x1, y1 = design.extent
+    """(axis, lowest, highest, the machine's start, its end), mm, of each axis that the extent exceeds."""
+    x0, y0, x1, y1 = extent
     out = []
     for axis, low, high, size in (("x", x0, x1, machine.size[0]), ("y", y0, y1, machine.size[1])):
         start, end = (-size / 2, size / 2) if centred else (0.0, size)
@@ -205,7 +215,7 @@ def _outside(
 def check_fits(design: Design, machine: Machine, origin: str, offset: Point) -> None:
     """Raise InputError if a design is beyond the machine. origin, offset: by which it was moved there."""
     name = design.part.drawing if design.part else design.name
-    for axis, low, high, start, end in _outside(design, machine, centred=origin == "centre"):
+    for axis, low, high, start, end in _outside(design.extent, machine, centred=origin == "centre"):
         if high - low > end - start:
             raise InputError(
                 f"design {name!r} is {figure(high - low, 4)} mm long in {axis}, "
