@@ -20,6 +20,7 @@ from laserpath.cli.grouped import GroupedCommand, Options, Parsed, options
 from laserpath.cli.options import DESIGN, LIMITS, OUTPUT, PLAN, PROCESS, WORKERS
 from laserpath.config import options as known
 from laserpath.config import request
+from laserpath.config.layers import names_on
 from laserpath.config.values import Quantity
 
 if TYPE_CHECKING:
@@ -226,9 +227,7 @@ def _read(
     choices = values.get("layers", ())
     for one in choices:
         check_exposable(one.name)
-    wanted = [one.name for one in choices if one.on]
-    if choices and not wanted:
-        raise InputError("no layer is on: at least one of the layers must be planned")
+    wanted = names_on(choices)
     tolerance = FLATTEN_FWHM * optics.fwhm(process.spot)
     return load_board(list(map(Path, files)), tolerance=tolerance, layers=wanted or None, files=named)
 

@@ -117,6 +117,17 @@ class LayerList:
         return LayerChoice(name, said.pop("on", True), said.pop("dose", None), said)
 
 
+NONE_ON = "no layer is on: at least one of the layers must be planned"
+
+
+def names_on(choices: Sequence[LayerChoice]) -> tuple[str, ...]:
+    """The names of the layers that are on; raises InputError if there are layers, and none of them is."""
+    names = tuple(one.name for one in choices if one.on)
+    if choices and not names:
+        raise InputError(NONE_ON)
+    return names
+
+
 def chosen(usual: Sequence[LayerChoice], given: Sequence[LayerChoice]) -> tuple[LayerChoice, ...]:
     """The given layers, each with what is usual for it; the others are off, and still set size and place."""
     own = {one.name: replace(one, on=True) for one in usual}

@@ -106,7 +106,7 @@ def planned_parts(
         except InputError as error:
             raise InputError(f"layer {choice.name!r}: {error}") from None
     if choices and not out and len(parts) > 1:
-        raise InputError("no layer is on: at least one of the layers must be planned")
+        raise InputError(layers.NONE_ON)
     return tuple(out.values()) or tuple(usual.values())
 
 
@@ -211,10 +211,9 @@ def reading_of(given: Values, tolerance: float) -> Reading:
     wanted = tuple(values.pop("layers", ()))
     if choices and not values.get("colours"):
         values["split"] = tuple(one.name for one in choices)
-        on = tuple(one.name for one in choices if one.on)
-        wanted = wanted or (on if len(on) < len(choices) else ())
-        if not on and not wanted:
-            raise InputError("no layer is on: at least one of the layers must be planned")
+        if not wanted:
+            on = layers.names_on(choices)
+            wanted = on if len(on) < len(choices) else ()
     return Reading(tolerance, layers=wanted, **values)
 
 
