@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import shapely
@@ -22,7 +23,7 @@ from laserpath.base.overlay import GRID, minus, tidy, union, valid
 from laserpath.base.quantities import quoted
 from laserpath.design.alignment import as_text, check_fit, fit_marks
 from laserpath.design.reading import SHOWS_ABSENCE
-from laserpath.types import Alignment, Design, Fiducial, Part, Point
+from laserpath.types import Alignment, Design, DrawnLines, Fiducial, Pads, Part, Point
 from laserpath.types.drawing import Affine
 
 _MOST_COPIES = 10_000
@@ -132,10 +133,10 @@ class Arrangement:
 
 def arrange(design: Design, arrangement: Arrangement) -> Design:
     """The arranged design; its `source` names each step."""
-    area, page, part, pads, lines = design.area, design.page, design.part, design.pads, design.lines
+    drawn = _Drawn.of(design)
     for matrix in _matrices(arrangement, design):
-        area, page, part = _mapped(area, page, part, matrix)
-        pads, lines = pads and pads.mapped(matrix), lines and lines.mapped(matrix)
+        drawn = drawn.mapped(matrix)
+    area, page, part, pads, lines = drawn
     area = _polygons(valid(area))
     if arrangement.negative and part:
         raise InputError(
@@ -192,14 +193,14 @@ def _alignment(arrangement: Arrangement, drawn: Design, arranged: Design) -> Ali
 
 def _aligned(design: Design, alignment: Alignment) -> Design:
     """The design where the marks of the part are."""
-    area, page, part = _mapped(design.area, design.page, design.part, alignment.matrix)
+    area, page, part, pads, lines = _Drawn.of(design).mapped(alignment.matrix)
     return replace(
         design,
         area=_polygons(valid(area)),
         page=page,
         part=part,
-        pads=design.pads and design.pads.mapped(alignment.matrix),
-        lines=design.lines and design.lines.mapped(alignment.matrix),
+        pads=pads,
+        lines=lines,
         warnings=(*design.warnings, *([alignment.suspect] if alignment.suspect else [])),
         source=(*design.source, alignment.in_short()),
         alignment=alignment,
@@ -211,15 +212,29 @@ def enlargement(design: Design, arrangement: Arrangement) -> float:
     return max(_growth(arrangement, design))
 
 
-def _mapped(
-    area: shapely.Geometry, page: Box | None, part: Part | None, matrix: Affine
-) -> tuple[shapely.Geometry, Box | None, Part | None]:
-    """Area, page and part under an affine map."""
-    return (
-        affinity.affine_transform(area, matrix),
-        None if page is None else _box(affinity.affine_transform(shapely.box(*page), matrix)),
-        part and replace(part, hull=affinity.affine_transform(part.hull, matrix)),
-    )
+class _Drawn(NamedTuple):
+    """What has a place in a design, as there; the area need not be valid."""
+
+    area: shapely.Geometry
+    page: Box | None
+    part: Part | None
+    pads: Pads | None
+    lines: DrawnLines | None
+
+    @classmethod
+    def of(cls, design: Design) -> _Drawn:
+        return cls(design.area, design.page, design.part, design.pads, design.lines)
+
+    def mapped(self, matrix: Affine) -> _Drawn:
+        """The same under an affine map."""
+        page, part = self.page, self.part
+        return _Drawn(
+            affinity.affine_transform(self.area, matrix),
+            None if page is None else _box(affinity.affine_transform(shapely.box(*page), matrix)),
+            part and replace(part, hull=affinity.affine_transform(part.hull, matrix)),
+            self.pads and self.pads.mapped(matrix),
+            self.lines and self.lines.mapped(matrix),
+        )
 
 
 def _matrices(arrangement: Arrangement, design: Design) -> Iterator[Affine]:
