@@ -19,6 +19,7 @@ from laserpath.config.project import NAME, folder_of, is_file
 
 if TYPE_CHECKING:
     from laserpath.config.new_project import ListedLayer
+    from laserpath.types import Process
 
     Found = tuple[Sequence[ListedLayer], str, Sequence[str]]
     """(what is listed, `layer` or `colour`, notes)."""
@@ -66,9 +67,9 @@ def new_project(files: tuple[str, ...], **given: Any) -> None:
     if not given["force"] and os.path.lexists(file):
         raise InputError(f"{str(file)!r} is there already, and would be lost; --force replaces it")
     values = {name: value for name, value in given.items() if value is not None}
-    request.process_of(values)  # which refuses profiles that are not there
+    process = request.process_of(values)  # which refuses profiles that are not there
     board = _is_board(files)
-    layers, noun, notes = _of_board(files) if board else _of_drawing(files[0], values)
+    layers, noun, notes = _of_board(files) if board else _of_drawing(files[0], values, process)
     design = Path(os.path.relpath(files[0], folder)) if len(files) == 1 else None
     command = "laserpath board" + ("" if design else " FILES…") if board else "laserpath plan"
     text = new_text(
@@ -109,13 +110,13 @@ def _of_board(files: Sequence[str]) -> Found:
     return layers, "layer", notes if unasked else []
 
 
-def _of_drawing(file: str, values: Mapping[str, Any]) -> Found:
+def _of_drawing(file: str, values: Mapping[str, Any], process: Process) -> Found:
     """The layers or colours of a drawing."""
     from laserpath.config.new_project import listed_parts
     from laserpath.design import FLATTEN_FWHM, found_parts
     from laserpath.physics import optics
 
-    reading = request.reading_of(values, FLATTEN_FWHM * optics.fwhm(request.process_of(values).spot))
+    reading = request.reading_of(values, FLATTEN_FWHM * optics.fwhm(process.spot))
     found = found_parts(file, reading)
     if not found:
         name = Path(file).name

@@ -43,7 +43,8 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
     if any(not layer.solid for layer in layers):  # differences leave slivers, unions do not
         shown = without_specks(tidy(shown), SPECK * reading.tolerance**2)
     shown, notes = _with_bare(shown, plotter.bare, reading)
-    pads = _pads(plotter.pads) if _attribute(text, "FileFunction").partition(",")[0] in _COPPER else None
+    function = _attribute(text, "FileFunction")
+    pads = _pads(plotter.pads) if function.partition(",")[0] in _COPPER else None
     if any(plotter.mirror):
         x, y = (-1 if mirrored else 1 for mirrored in plotter.mirror)
         shown = scale(shown, x, y, origin=(0, 0))
@@ -54,7 +55,7 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
         raise InputError("the design is empty: " + ("all is cleared again" if layers else "nothing is drawn"))
     warnings = (*plotter.warnings, *notes, *_about(text))
     drawn_in = "inches" if plotter.scale == MM["IN"] else "mm"
-    source = " ".join(filter(None, ("Gerber", _attribute(text, "FileFunction"), f"in {drawn_in}")))
+    source = " ".join(filter(None, ("Gerber", function, f"in {drawn_in}")))
     return Design(shapely.normalize(shown), name, warnings=warnings, source=(source,), pads=pads)
 
 
