@@ -48,7 +48,7 @@ def table(data: bytes, tolerance: float, follow: bool = False) -> Table:
                     str(out),
                     repr(tolerance),
                     str(2 * int(limits.now().shapes)),
-                    "follow"[: 6 * follow],
+                    "follow" if follow else "",
                 ]
             )
             with np.load(out, allow_pickle=False) as columns:
