@@ -9,18 +9,29 @@ from hypothesis import strategies as st
 from shapely import affinity
 from shapes import NODING
 
+import gcode
 from laserpath.base.arrays import Floats
 from laserpath.design import scene as design_scene
 from laserpath.design.scene import Sampler, Scene
 from laserpath.machine.powers import energies
-from laserpath.machine.program import MachineProgram, Transmitted
+from laserpath.machine.program import MachineProgram, Transmitted, execute
 from laserpath.measure.exposure import Exposure
 from laserpath.physics import optics
-from laserpath.types import Design, EnergyPath, Grid, Process, Resin, Spot, Target, Toolpath
+from laserpath.types import Design, EnergyPath, Grid, Machine, Process, Resin, Spot, Target, Toolpath
 
 FWHM = 0.1
 SPOT = Spot(fwhm=FWHM)
 SPEED = 50.0
+SPOKEN = {
+    "grbl": Machine(),
+    "grblhal": Machine(dialect="grblhal"),
+    "marlin": Machine(dialect="marlin"),
+    "klipper": Machine(dialect="klipper", look_ahead=1000, segment_rate=1000),
+    "smoothieware": Machine(dialect="smoothieware"),
+    "linuxcnc": Machine(dialect="linuxcnc", look_ahead=200, segment_rate=500),
+    "generic": Machine(dialect="generic"),
+}
+"""Dialect → the generic machine, with what its controller needs."""
 
 
 def design(*shapes: shapely.Geometry, name: str = "test") -> Design:
@@ -46,6 +57,15 @@ def expose(
     """The exposure of a toolpath of which no text is written; its own dose is the target."""
     scene = Scene.of(made, target, process.spot, process.resin)
     return Exposure(MachineProgram.of(path, process, sent), scene, path)
+
+
+def executed(program: str, process: Process) -> gcode.motion.Executed:
+    """A whole program, read back, as its controller runs it."""
+    machine = process.machine
+    read = gcode.read(
+        program, gcode.dialect(machine.dialect), machine.s_max, rapid_speed=min(machine.rapid_speed)
+    )
+    return execute(read.moves, read.characters, process)
 
 
 def coordinates(grid: Grid) -> tuple[Floats, Floats]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import shapely
+from builders import SPOKEN, executed
 from sets import one_fast
 from shapes import NODING
 
@@ -19,42 +20,21 @@ from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.calibration.charts import planned_sizes
 from laserpath.machine import convert
-from laserpath.machine.program import longest_piece
 from laserpath.types import Design, Machine, Process, Resin, Settings, Spot
 
 BRACKET = Design(shapely.box(0, 0, 2, 0.6).union(shapely.box(0, 0, 0.6, 2), grid_size=NODING), "bracket")
 QUICK = Settings(initial="contour", iterations=10, quality="draft")
 DOSES, FOCUS = (0.7, 1.0, 1.4), (-0.1, 0.05)
 TRAVEL = (-1.0, 40.0)
-SPOKEN = {
-    "grbl": Machine(z_travel=TRAVEL),
-    "grblhal": Machine(dialect="grblhal", z_travel=TRAVEL),
-    "marlin": Machine(dialect="marlin", z_travel=TRAVEL),
-    "klipper": Machine(dialect="klipper", look_ahead=1000, segment_rate=1000, z_travel=TRAVEL),
-    "smoothieware": Machine(dialect="smoothieware", z_travel=TRAVEL),
-    "linuxcnc": Machine(dialect="linuxcnc", look_ahead=200, segment_rate=500, z_travel=TRAVEL),
-    "generic": Machine(dialect="generic", z_travel=TRAVEL),
-}
-LEVELS_OFF = replace(SPOKEN["grbl"], level_offset=0.6, power_max=8.0)
-TWO_PHOTONS = Process(Spot(0.1), Resin(critical_dose=80.0, order=2), SPOKEN["grbl"])
+MACHINES = {name: replace(machine, z_travel=TRAVEL) for name, machine in SPOKEN.items()}
+LEVELS_OFF = replace(MACHINES["grbl"], level_offset=0.6, power_max=8.0)
+TWO_PHOTONS = Process(Spot(0.1), Resin(critical_dose=80.0, order=2), MACHINES["grbl"])
 
 
 @cache
 def made(name: str) -> laserpath.DoseMatrix:
     """The matrix in a dialect, planned when a test needs it."""
-    return laserpath.plan_matrix(BRACKET, Process(machine=SPOKEN[name]), QUICK, doses=DOSES, focus=FOCUS)
-
-
-def executed(matrix: laserpath.DoseMatrix) -> gcode.motion.Executed:
-    """The whole program, read back, as its controller runs it."""
-    machine = matrix.process.machine
-    read = gcode.read(
-        matrix.program, gcode.dialect(machine.dialect), machine.s_max, rapid_speed=min(machine.rapid_speed)
-    )
-    return gcode.motion.execute(
-        read.moves, convert.controller(machine), characters=read.characters,
-        power_levels=machine.power_levels, light=machine.light, longest=longest_piece(matrix.process),
-    )  # fmt: skip
+    return laserpath.plan_matrix(BRACKET, Process(machine=MACHINES[name]), QUICK, doses=DOSES, focus=FOCUS)
 
 
 def energies(matrix: laserpath.DoseMatrix, run: gcode.motion.Executed) -> Floats:
@@ -67,11 +47,11 @@ def energies(matrix: laserpath.DoseMatrix, run: gcode.motion.Executed) -> Floats
     return inside @ lit
 
 
-@pytest.mark.parametrize("name", one_fast(SPOKEN, "grbl", "marlin"))
+@pytest.mark.parametrize("name", one_fast(MACHINES, "grbl", "marlin"))
 def test_the_doses_executed_are_those_of_the_labels(name: str) -> None:
     """Within 1 % of the plan's own, in each column and row; and within 1 % by the matrix's own account."""
     matrix = made(name)
-    found = energies(matrix, executed(matrix))
+    found = energies(matrix, executed(matrix.program, matrix.process))
     planned = matrix.plan.run.exposure * matrix.plan.process.machine.power_max
     assert found / planned == pytest.approx(np.tile(DOSES, (2, 1)), rel=0.01)
     assert matrix.executed == pytest.approx(DOSES, rel=0.01)
@@ -83,14 +63,14 @@ def test_the_doses_executed_are_those_of_the_labels(name: str) -> None:
 )
 def test_a_dose_is_of_light_and_of_its_photons(process: Process) -> None:
     matrix = laserpath.plan_matrix(BRACKET, process, QUICK, doses=DOSES)
-    (found,) = energies(matrix, executed(matrix))
+    (found,) = energies(matrix, executed(matrix.program, matrix.process))
     assert found / found[1] == pytest.approx(DOSES, rel=0.01)
 
 
 def test_the_dose_of_a_copy_is_that_of_the_plan_times_its_label_everywhere() -> None:
     """Along the path, not only in sum: of every stretch as long as the spot."""
     matrix = made("grbl")
-    run = executed(matrix)
+    run = executed(matrix.program, matrix.process)
     middle = (run.xyz[1:, :2] + run.xyz[:-1, :2]) / 2
     cells = []
     for corner in matrix.corners[0]:
@@ -107,9 +87,9 @@ def test_the_dose_of_a_copy_is_that_of_the_plan_times_its_label_everywhere() -> 
         assert energy[full] / plain[full] == pytest.approx(dose, rel=0.06)
 
 
-@pytest.mark.parametrize("name", one_fast(SPOKEN, "grbl", "klipper"))
+@pytest.mark.parametrize("name", one_fast(MACHINES, "grbl", "klipper"))
 def test_it_is_dark_where_it_moves_in_z_and_the_rows_have_their_focus(name: str) -> None:
-    matrix, machine = made(name), SPOKEN[name]
+    matrix, machine = made(name), MACHINES[name]
     moves = gcode.parse(matrix.program, gcode.dialect(name), machine.s_max)
     assert not moves.on[(np.diff(moves.z) != 0) | moves.rapid].any()
     assert moves.z[-1] == 0, "it ends where it began"
@@ -157,7 +137,7 @@ def test_the_sheet_gives_back_spot_and_resin() -> None:
 
 def test_the_lines_have_the_energies_of_the_sheet() -> None:
     matrix = made("grbl")
-    run = executed(matrix)
+    run = executed(matrix.program, matrix.process)
     light = run.light * run.duration * matrix.process.machine.power_max
     middle = (run.xyz[1:] + run.xyz[:-1]) / 2
     for row, z in zip(matrix.items, FOCUS, strict=True):
@@ -212,7 +192,7 @@ def test_a_positive_resist_exposes_the_rest_of_its_page() -> None:
     ],
 )
 def test_what_cannot_be_is_refused(given: dict[str, object], sentence: str) -> None:
-    machine = given.pop("machine", SPOKEN["grbl"])
+    machine = given.pop("machine", MACHINES["grbl"])
     with pytest.raises(InputError) as error:
         laserpath.plan_matrix(BRACKET, Process(machine=machine), QUICK, **{"doses": DOSES, **given})  # type: ignore[arg-type]
     assert str(error.value).startswith(sentence)

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import shapely
-from builders import expose
+from builders import SPOKEN, expose
 from sets import one_fast
 from shapes import NODING
 
@@ -22,36 +22,27 @@ from laserpath.types import Design, Machine, Process, Settings
 BRACKET = Design(shapely.box(1, 1, 2.2, 1.6).union(shapely.box(1, 1, 1.6, 2.2), grid_size=NODING), "bracket")
 QUICK = Settings(iterations=30, quality="draft", initial="contour", report="brief")
 
-# The generic machine, with what each controller needs.
-SPOKEN = {
-    "grbl": Machine(),
-    "grblhal": Machine(dialect="grblhal"),
-    "marlin": Machine(dialect="marlin"),
-    "klipper": Machine(dialect="klipper", look_ahead=1000, segment_rate=1000, minimum_cruise_ratio=0),
-    "smoothieware": Machine(dialect="smoothieware"),
-    "linuxcnc": Machine(dialect="linuxcnc", look_ahead=200, segment_rate=500),
-    "generic": Machine(dialect="generic"),
-}
+MACHINES = {**SPOKEN, "klipper": replace(SPOKEN["klipper"], minimum_cruise_ratio=0)}
 
 
 @cache
 def planned(name: str) -> laserpath.Plan:
     """One small plan for each dialect, made when a test needs it."""
-    return laserpath.plan(BRACKET, Process(machine=SPOKEN[name]), QUICK)
+    return laserpath.plan(BRACKET, Process(machine=MACHINES[name]), QUICK)
 
 
 FAST = ("grbl", "marlin", "klipper", "linuxcnc")
 """One of each controller. The others are read like GRBL's; `make test-guards` plans for all."""
 
 
-@pytest.mark.parametrize("name", one_fast(SPOKEN, *FAST))
+@pytest.mark.parametrize("name", one_fast(MACHINES, *FAST))
 def test_the_program_is_sound_in_its_dialect(name: str) -> None:
-    machine, dialect = SPOKEN[name], gcode.dialect(name)
+    machine, dialect = MACHINES[name], gcode.dialect(name)
     findings = gcode.check(planned(name).program, dialect, envelope(machine, dialect))
     assert [f for f in findings if f.severity == "error"] == []
 
 
-@pytest.mark.parametrize("name", one_fast(SPOKEN, *FAST))
+@pytest.mark.parametrize("name", one_fast(MACHINES, *FAST))
 def test_what_is_executed_cures_the_design(name: str) -> None:
     figures = planned(name).report.executed.figures
     assert figures.iou > 0.93
@@ -59,10 +50,10 @@ def test_what_is_executed_cures_the_design(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SPOKEN)
+@pytest.mark.parametrize("name", MACHINES)
 def test_whatever_the_start_it_is_sound_and_cures_the_design(name: str) -> None:
     """QUICK starts with the contour alone."""
-    machine, dialect = SPOKEN[name], gcode.dialect(name)
+    machine, dialect = MACHINES[name], gcode.dialect(name)
     plan = laserpath.plan(BRACKET, Process(machine=machine), replace(QUICK, initial="auto"))
     findings = gcode.check(plan.program, dialect, envelope(machine, dialect))
     assert [f for f in findings if f.severity == "error"] == []
@@ -70,7 +61,7 @@ def test_whatever_the_start_it_is_sound_and_cures_the_design(name: str) -> None:
     assert plan.report.executed.figures.epe_mean < 0.12
 
 
-@pytest.mark.parametrize("name", one_fast((n for n in SPOKEN if not gcode.dialect(n).dynamic_power), *FAST))
+@pytest.mark.parametrize("name", one_fast((n for n in MACHINES if not gcode.dialect(n).dynamic_power), *FAST))
 def test_power_for_the_actual_speed_is_more_accurate_than_the_planned_one(name: str) -> None:
     plan = planned(name)
     raw = expose(plan.solution.toolpath, plan.design, plan.target, plan.process).executed
@@ -100,7 +91,7 @@ def test_a_late_laser_is_commanded_early() -> None:
 
 @pytest.mark.slow
 def test_passes_add_up_on_a_controller_of_constant_power() -> None:
-    machine = SPOKEN["klipper"]
+    machine = MACHINES["klipper"]
     plan = laserpath.plan(BRACKET, Process(machine=machine), replace(QUICK, passes=3))
     assert plan.report.executed.figures.iou > 0.93
     energy = plan.run.exposure * machine.power_max

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import shapely
+from builders import SPOKEN, executed
 from sets import one_fast
 from shapely import affinity
 from shapes import NODING
@@ -20,7 +21,6 @@ from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.config import project, request
 from laserpath.machine import convert
-from laserpath.machine.program import longest_piece
 from laserpath.planning.stack import same
 from laserpath.types import Design, Machine, Process, Resin, Settings, Spot
 
@@ -28,15 +28,6 @@ WIDE = Process(Spot(0.4), Resin(critical_dose=0.2), Machine())
 QUICK = Settings(initial="contour", iterations=2, pixels_per_fwhm=3.0)
 CONE = [(0.1 * k, shapely.Point(20, 30).buffer(1.6 - 0.4 * math.ceil(k / 2))) for k in (1, 2, 3, 4)]
 """Radii 1.2, 1.2, 0.8, 0.8 mm."""
-SPOKEN = {
-    "grbl": Machine(),
-    "grblhal": Machine(dialect="grblhal"),
-    "marlin": Machine(dialect="marlin"),
-    "klipper": Machine(dialect="klipper", look_ahead=1000, segment_rate=1000),
-    "smoothieware": Machine(dialect="smoothieware"),
-    "linuxcnc": Machine(dialect="linuxcnc", look_ahead=200, segment_rate=500),
-    "generic": Machine(dialect="generic"),
-}
 
 
 @cache
@@ -83,12 +74,8 @@ def test_every_controller_is_dark_while_z_moves(name: str) -> None:
 @pytest.mark.parametrize("name", one_fast(SPOKEN, "grbl", "marlin", "klipper"))
 def test_each_layer_gets_the_light_of_its_plan(name: str) -> None:
     """As the controller executes the joined program; Marlin does not stop, since it would be lit there."""
-    machine, done = SPOKEN[name], cone(name)
-    read = gcode.read(done.program, gcode.dialect(name), machine.s_max, rapid_speed=min(machine.rapid_speed))
-    run = gcode.motion.execute(
-        read.moves, convert.controller(machine), characters=read.characters,
-        power_levels=machine.power_levels, light=machine.light, longest=longest_piece(WIDE),
-    )  # fmt: skip
+    done = cone(name)
+    run = executed(done.program, replace(WIDE, machine=SPOKEN[name]))
     for (z, _), one in zip(CONE, done.plans, strict=True):
         here = np.abs(run.xyz[1:, 2] - z) < 1e-6
         light = float((run.light * run.duration)[here].sum())
