@@ -12,7 +12,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NoReturn
 
 import pytest
@@ -70,6 +70,16 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
+
+
+@pytest.fixture
+def alone() -> Iterator[None]:
+    """No workers, which take seconds to start."""
+    from laserpath.base.compute import runtime  # with Taichi, which most tests do not need
+
+    runtime.use_processors(1)
+    yield
+    runtime.use_processors(None)
 
 
 @pytest.fixture(scope="session")

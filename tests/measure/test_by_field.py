@@ -8,7 +8,6 @@ import shapely
 from builders import FWHM, SPEED, SPOT, design
 from shapes import both, minus
 
-from laserpath.base.compute import runtime
 from laserpath.design.partition import Partition
 from laserpath.design.scene import Scene
 from laserpath.measure import DEFOCUS, edge_errors, edges_at
@@ -20,18 +19,13 @@ from laserpath.physics import optics
 from laserpath.physics.dose import accurate_model
 from laserpath.types import Grid, Resin, Toolpath
 
+pytestmark = pytest.mark.usefixtures("alone")
+
 LONG = design(
     shapely.box(0, 0, 24, 0.3), minus(shapely.box(0.5, 0.6, 23, 2.2), shapely.box(3, 1, 20, 1.8)),
     shapely.Point(11.9, 1.4).buffer(0.3), name="long",
 )  # fmt: skip
 """240 FWHM: two fields, whose border the bars and the disc cross."""
-
-
-@pytest.fixture(autouse=True, scope="module")
-def alone():
-    runtime.use_processors(1)
-    yield
-    runtime.use_processors(None)
 
 
 @pytest.fixture(scope="module")

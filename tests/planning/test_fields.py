@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache, partial
 
@@ -17,7 +16,7 @@ from builders import FWHM, SPOT, design
 from scipy.spatial import cKDTree
 from shapes import minus
 
-from laserpath import plan
+from laserpath import Plan, plan
 from laserpath.base.compute import runtime
 from laserpath.design.partition import Partition, _window
 from laserpath.machine import convert
@@ -39,6 +38,8 @@ from laserpath.planning.task import Task
 from laserpath.types import EnergyPath, Grid, Process, Settings
 from laserpath.types.results import Measurement
 
+pytestmark = pytest.mark.usefixtures("alone")
+
 SIDE = 20.0
 SETTINGS = Settings(initial="contour", iterations=40, field_fwhm=SIDE)
 WIDE = design(
@@ -46,14 +47,6 @@ WIDE = design(
     shapely.Point(2, 1.6).buffer(0.35), name="wide",
 )  # fmt: skip
 """Bars, a ring around the corner of all fields, and a disc on a border."""
-
-
-@pytest.fixture(autouse=True)
-def alone() -> Iterator[None]:
-    """No workers, which take seconds to start."""
-    runtime.use_processors(1)
-    yield
-    runtime.use_processors(None)
 
 
 @pytest.fixture(scope="module")
@@ -264,10 +257,16 @@ def test_fields_choose_about_as_well_as_one(choose, program: MachineProgram, tas
     assert by_fields < before - 0.9 * (before - whole)
 
 
-@cache
+def whole_plan(side: float) -> Plan:
+    """A plan with fields of this side, FWHM."""
+    return plan(WIDE, settings=replace(SETTINGS, report="brief", field_fwhm=side))
+
+
+undisturbed = cache(whole_plan)
+
+
 def executed(side: float) -> Measurement:
-    """Of a whole plan with fields of this side, FWHM."""
-    return plan(WIDE, settings=replace(SETTINGS, report="brief", field_fwhm=side)).report.executed
+    return undisturbed(side).report.executed
 
 
 @pytest.mark.slow
@@ -313,8 +312,7 @@ def test_what_concerns_all_fields_is_weighed_on_a_coarse_grid(task: Task, start:
 @pytest.mark.skipif(os.name == "nt", reason="no SIGKILL on Windows")
 def test_workers_that_are_killed_again_and_again_change_nothing() -> None:
     """All of a plan, whose workers die every 2 s."""
-    settings = replace(SETTINGS, report="brief")
-    undisturbed = plan(WIDE, settings=settings)
+    expected = undisturbed(SIDE).shipped.text
     runtime.use_processors(2)
     done, killed = threading.Event(), set()
 
@@ -329,12 +327,12 @@ def test_workers_that_are_killed_again_and_again_change_nothing() -> None:
     killer = threading.Thread(target=kill)
     killer.start()
     try:
-        disturbed = plan(WIDE, settings=settings)
+        disturbed = whole_plan(SIDE)
     finally:
         done.set()
         killer.join()
     assert len(killed) >= 2
-    assert disturbed.shipped.text == undisturbed.shipped.text
+    assert disturbed.shipped.text == expected
 
 
 def test_a_stop_keeps_what_is_done(start: EnergyPath, task: Task, problem: PathProblem) -> None:

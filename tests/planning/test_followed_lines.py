@@ -7,18 +7,19 @@ from functools import cache
 import numpy as np
 import pytest
 import shapely
+from builders import read
 from scipy.spatial import cKDTree
 
 from laserpath import Process, Settings, Spot, plan, plan_layers, profiles
 from laserpath.base.arrays import Floats, ends_of
-from laserpath.base.compute import runtime
 from laserpath.base.errors import InputError
 from laserpath.design.reading import Reading
-from laserpath.design.scene import Sampler
 from laserpath.design.vector import followed
 from laserpath.planning import Plan
 from laserpath.planning.curve.follow import too_wide, widest_line
 from laserpath.types import Design
+
+pytestmark = pytest.mark.usefixtures("alone")
 
 FWHM = 0.1
 PROCESS = Process(Spot(fwhm=FWHM), profiles.resin("generic-405"), profiles.machine("grbl-diode-405"))
@@ -37,7 +38,6 @@ def lines(*drawn: tuple[list[tuple[float, float]], float]) -> Design:
 
 @cache
 def planned() -> Plan:
-    runtime.use_processors(1)
     return plan(lines(*LINES), PROCESS, Settings(iterations=60, report="brief", origin="own"))
 
 
@@ -64,7 +64,7 @@ def test_lines_are_executed_in_their_widths() -> None:
         (x0, y), (x1, _) = xy
         for x in np.linspace(x0 + 3 * FWHM, x1 - 3 * FWHM, 5):
             points = np.stack([np.full(len(offsets), x), y + offsets], axis=1)
-            dose, _ = Sampler.of(executed.grid, points, np.zeros_like(points))(executed.dose)
+            dose = read(executed.grid, points, executed.dose)
             cured = (dose >= PROCESS.resin.critical_dose).sum() * (offsets[1] - offsets[0])
             assert cured == pytest.approx(width, abs=0.06 * FWHM)
     assert executed.figures.epe_mean < 0.05
@@ -73,12 +73,11 @@ def test_lines_are_executed_in_their_widths() -> None:
 
 def test_the_last_end_of_a_program_is_exposed_as_the_first() -> None:
     """GRBL's light falls with the speed: without a dark way out, the last end is 0.52 FWHM short."""
-    runtime.use_processors(1)
     xy = [(0.5, 0.5), (2.5, 0.5)]
     executed = plan(lines((xy, FWHM)), PROCESS, Settings(iterations=60, report="brief")).report.executed
     x = np.linspace(0.3, 2.7, 2401)
     points = np.stack([x, np.full(len(x), 0.5)], axis=1)
-    dose, _ = Sampler.of(executed.grid, points, np.zeros_like(points))(executed.dose)
+    dose = read(executed.grid, points, executed.dose)
     cured = x[dose >= PROCESS.resin.critical_dose]
     assert cured[0] - 0.45 < 0.35 * FWHM and 2.55 - cured[-1] < 0.35 * FWHM
 
@@ -104,7 +103,6 @@ def test_another_starting_curve_is_refused() -> None:
 
 def test_layers_of_lines_are_exposed_along_them() -> None:
     """The layers have one zero, which is the corner of neither."""
-    runtime.use_processors(1)
     layers = [(0.1, lines(LINES[1])), (0.2, lines(LINES[2]))]
     done = plan_layers(layers, PROCESS, Settings(iterations=2, origin="design", report="brief"))
     for one in done.plans:

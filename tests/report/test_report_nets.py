@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,6 @@ from sets import one_fast
 from shapes import minus, plus
 
 from laserpath import Settings, Spot, plan, profiles
-from laserpath.base.compute import runtime
 from laserpath.design.board import BoardExposure, load_board
 from laserpath.design.scene import Scene
 from laserpath.design.target import rasterise
@@ -211,10 +211,9 @@ def test_a_fault_of_a_board_is_named_as_one_of_a_board() -> None:
     assert kinds([replace(found[0], net=None)], FWHM) == ("1 cut through a part, 0.30 mm at (1.000, 2.000)",)
 
 
-@pytest.fixture(scope="module")
+@cache
 def planned() -> tuple[Scene, EnergyPath]:
     """The front of the sample board, two pads with a track and one track more, and its path as executed."""
-    runtime.use_processors(1)
     front, _ = load_board([SAMPLES / "board"], tolerance=0.002).designs(BoardExposure(drill_clear=0.0))
     process = Process(Spot(fwhm=FWHM), profiles.resin("generic-405"), profiles.machine("grbl-diode-405"))
     made = plan(front, process, Settings(iterations=40, report="brief", origin="own"))
@@ -250,10 +249,11 @@ PROGRAMS = {
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_fault_of_a_program_is_named(name: str, planned: tuple[Scene, EnergyPath]) -> None:
+def test_a_fault_of_a_program_is_named(name: str) -> None:
     """Light that a planned program leaves out, or has in addition, as the controller executes it."""
-    scene, path = planned
+    scene, path = planned()
     spoil, kind, place = PROGRAMS[name]
     spoilt = spoil(path)
     dose = accurate_model(scene.grid, scene.spot).line_dose(spoilt.xy, spoilt.energy)
