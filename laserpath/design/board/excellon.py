@@ -29,6 +29,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 import shapely
@@ -141,7 +142,7 @@ class _Header:
         ]
 
 
-_Step = tuple[int, dict[str, str]]
+_Step = tuple[int, tuple[tuple[str, str], ...]]
 """How often, and the words of the coordinates."""
 
 
@@ -383,14 +384,15 @@ def _repeat(times: int, step: dict[str, str], body: _Body) -> None:
         raise InputError(f"a pattern is repeated {times} times, above {_MOST_REPEATS}")
     body.count(times * sum(path.repeats or 1 for path in body.pattern))
     body.decimal &= _is_pointed(step)
+    words = tuple(step.items())
     for k in range(1, times + 1):
         limits.spend()
-        moved = (*body.moved, (k, step))
+        moved = (*body.moved, (k, words))
         body.paths += [
             _Path(one.tool, one.plated, one.line, one.steps, one.repeats, (*one.moved, *moved))
             for one in body.pattern
         ]
-    body.moved = (*body.moved, (times, step))
+    body.moved = (*body.moved, (times, words))
 
 
 def _plunge(word: str, body: _Body, number: int) -> None:
@@ -448,6 +450,12 @@ def _is_pointed(words: dict[str, str]) -> bool:
 
 def _holes(paths: list[_Path], header: _Header, notation: Digits) -> Iterator[Hole]:
     """The holes of all paths in mm."""
+
+    @cache  # a copy has as many paths as its pattern, and as many steps as there are copies up to it
+    def shift(moved: tuple[_Step, ...]) -> tuple[float, float]:
+        steps = [(n, *_point(dict(words), notation)) for n, words in moved]
+        return sum(n * x for n, x, _ in steps), sum(n * y for n, _, y in steps)
+
     for path in paths:
         if path.tool not in header.tools:
             raise InputError(
@@ -458,8 +466,7 @@ def _holes(paths: list[_Path], header: _Header, notation: Digits) -> Iterator[Ho
             raise InputError(f"line {path.line}: tool T{path.tool} is {size:g} mm wide, above {_WIDEST:g} mm")
         limits.spend()
         each = _repeated(path, notation) if path.repeats else iter([_points(path.steps, notation)])
-        steps = [(n, *_point(step, notation)) for n, step in path.moved]
-        dx, dy = sum(n * x for n, x, _ in steps), sum(n * y for n, _, y in steps)
+        dx, dy = shift(path.moved)
         for points in each:
             yield Hole(tuple((x + dx, y + dy) for x, y in points), size, path.plated)
 
