@@ -47,13 +47,24 @@ STILL = MotionFigures(0.0, 0.0, 0.0, 0.0, 0, 0, 0.0)
 """Of an exposure without a program."""
 
 
-def exposure(design: Design, process: Process, level: float = 2.0, lost: Design | None = None) -> Measurement:
-    """The measurement of a blurred exposure; `level`: dose inside in critical doses; `lost`: not exposed."""
+def exposure(
+    design: Design,
+    process: Process,
+    level: float = 2.0,
+    lost: Design | None = None,
+    lit: Design | None = None,
+) -> Measurement:
+    """The measurement of a blurred exposure. level: dose inside in critical doses.
+
+    lost: what is not exposed.  lit: what is exposed instead of the design.
+    """
     grid = grid_for(design, process.spot, 6)
     target, critical = rasterise(design, grid), process.resin.critical_dose
-    lit = target.coverage - (rasterise(lost, grid).coverage if lost else 0)
+    exposed = rasterise(lit, grid).coverage if lit else target.coverage
+    if lost:
+        exposed = exposed - rasterise(lost, grid).coverage
     width = process.spot.fwhm / 2.355 / grid.pitch
-    dose, wide = (gaussian_filter(lit, k * width) * level * critical for k in (1, 1.15))
+    dose, wide = (gaussian_filter(exposed, k * width) * level * critical for k in (1, 1.15))
     scene = Scene.of(design, target, process.spot, process.resin)
     edges = edge_errors(dose, scene)
     figures = cure_figures(dose, wide, edges, scene)

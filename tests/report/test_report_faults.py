@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 import pytest
 import shapely
-from exposures import STILL, make_job, rings
+from exposures import STILL, exposure, make_job, rings
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.ndimage import gaussian_filter
@@ -23,7 +23,7 @@ from shapes import minus, plus
 
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for, rasterise
-from laserpath.measure import cure_figures, edge_errors, inspect
+from laserpath.measure import edge_errors, inspect
 from laserpath.measure.inspection import numbered
 from laserpath.report import PageData
 from laserpath.report.data import marked, worst_places
@@ -50,18 +50,8 @@ def scene(drawn: Design, grid: Grid) -> Scene:
 @lru_cache(32)
 def printed(drawn: Area, lit: Area, level: float = 2.0) -> Measurement:
     """What cures where `lit` is exposed, measured against `drawn`."""
-    outline = design(drawn)
-    grid = grid_for(outline, PROCESS.spot, 6)
-    dose, wide = (
-        gaussian_filter(rasterise(design(lit), grid).coverage, k * FWHM / 2.355 / grid.pitch)
-        * level
-        * CRITICAL
-        for k in (1, 1.15)
-    )
-    seen = scene(outline, grid)
-    edges = edge_errors(dose, seen)
-    figures = cure_figures(dose, wide, edges, seen)
-    return Measurement(figures, replace(STILL, write_time=10.0, ideal_time=9.0), grid, dose, edges)
+    made = exposure(design(drawn), PROCESS, level, lit=design(lit))
+    return replace(made, motion=replace(STILL, write_time=10.0, ideal_time=9.0))
 
 
 @lru_cache(32)

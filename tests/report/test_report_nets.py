@@ -14,15 +14,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import shapely
-from exposures import STILL
-from scipy.ndimage import gaussian_filter
+from exposures import STILL, exposure
 from sets import one_fast
 from shapes import minus, plus
 
 from laserpath import Settings, Spot, plan, profiles
 from laserpath.design.board import BoardExposure, load_board
 from laserpath.design.scene import Scene
-from laserpath.design.target import rasterise
 from laserpath.machine.powers import energies
 from laserpath.measure import edge_errors, inspect
 from laserpath.physics.dose import accurate_model
@@ -32,7 +30,7 @@ from laserpath.types.results import Fault, Inspection, Measurement
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 PROCESS = Process()
-FWHM, CRITICAL = PROCESS.spot.fwhm, PROCESS.resin.critical_dose
+FWHM = PROCESS.spot.fwhm
 
 STEP, PAD, HOLE, TRACK, CLEAR = 1.6, 0.9, 0.4, 0.25, 0.2
 """mm: pitch of the lattice, diameters of pads and holes, widths of tracks and of gaps around a zone."""
@@ -146,12 +144,8 @@ def damages(made: Board, rng: np.random.Generator) -> list[Damage]:
 
 def inspected(made: Design, lit: shapely.Geometry) -> Inspection:
     """What is wrong where `lit` is exposed."""
-    scene = Scene.around(made, PROCESS.spot, PROCESS.resin, 6)
-    lit = shapely.MultiPolygon(shapely.get_parts(lit).tolist())
-    blurred = gaussian_filter(rasterise(Design(lit), scene.grid).coverage, FWHM / 2.355 / scene.grid.pitch)
-    dose = 2 * CRITICAL * blurred
-    edges = edge_errors(dose, scene)
-    return inspect(Measurement(None, STILL, scene.grid, dose, edges), scene)  # type: ignore[arg-type]
+    exposed = exposure(made, PROCESS, lit=Design(shapely.MultiPolygon(shapely.get_parts(lit).tolist())))
+    return inspect(exposed, Scene(made, exposed.grid, PROCESS.spot, PROCESS.resin))
 
 
 def names(made: Board, one: Damage) -> str:
