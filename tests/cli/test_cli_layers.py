@@ -78,6 +78,12 @@ def lit(program: str) -> Lit:
     return Lit(path.xy[:-1][path.on], path.xy[1:][path.on], path.length[path.on].sum(), energy, light)
 
 
+def estimated(*arguments: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """The names of the designs of which `laserpath estimate` speaks."""
+    assert run("estimate", *arguments, "--json") == 0
+    return [one["name"] for one in json.loads(capsys.readouterr().out)["designs"]]
+
+
 def commands(program: str) -> list[str]:
     """A program without its head."""
     return [line for line in Path(program).read_text().splitlines() if not line.startswith(";")]
@@ -162,14 +168,9 @@ def test_one_layer_of_several_keeps_its_settings_and_its_place(capsys: pytest.Ca
 
 def test_layers_on_the_command_line_choose_and_order(capsys: pytest.CaptureFixture[str]) -> None:
     project(layer("plain"), layer("strong", "passes = 2"), layer("other", "on = false"))
-    assert run("estimate", "--layers", "other,strong", "--json") == 0
-    assert [one["name"] for one in json.loads(capsys.readouterr().out)["designs"]] == [
-        "three-other",
-        "three-strong",
-    ]
+    assert estimated("--layers", "other,strong", capsys=capsys) == ["three-other", "three-strong"]
     Path("laserpath.toml").unlink()
-    assert run("estimate", "three.svg", "--layers", "strong,plain", "--json") == 0
-    assert [one["name"] for one in json.loads(capsys.readouterr().out)["designs"]] == [
+    assert estimated("three.svg", "--layers", "strong,plain", capsys=capsys) == [
         "three-strong",
         "three-plain",
     ]
@@ -179,10 +180,8 @@ def test_the_layers_of_a_project_are_those_of_its_design(capsys: pytest.CaptureF
     """Another drawing beside it has the other settings alone."""
     project(layer("plain"))
     Path("other.svg").write_text(Path("three.svg").read_text().replace("label", "title"))
-    assert run("estimate", "other.svg", "--json") == 0
-    assert [one["name"] for one in json.loads(capsys.readouterr().out)["designs"]] == ["other"]
-    assert run("estimate", "./three.svg", "--json") == 0
-    assert [one["name"] for one in json.loads(capsys.readouterr().out)["designs"]] == ["three-plain"]
+    assert estimated("other.svg", capsys=capsys) == ["other"]
+    assert estimated("./three.svg", capsys=capsys) == ["three-plain"]
 
 
 def test_colours_have_settings_in_the_same_tables(capsys: pytest.CaptureFixture[str]) -> None:
@@ -192,9 +191,7 @@ def test_colours_have_settings_in_the_same_tables(capsys: pytest.CaptureFixture[
         text = text.replace('width="0.8"', f'fill="{colour}" width="0.80"', 1)
     Path("three.svg").write_text(text)
     project("colours = 3\n", layer("blue", "dose = 1.5"), layer("1"))
-    assert run("estimate", "--json") == 0
-    printed = capsys.readouterr()
-    names = [one["name"] for one in json.loads(printed.out)["designs"]]
+    names = estimated(capsys=capsys)
     assert len(names) == 2
     assert names[0].endswith("-blue")
     assert names[1].startswith("three-1-")
@@ -260,9 +257,7 @@ def test_a_new_project_lists_the_layers_and_plans_them(capsys: pytest.CaptureFix
     assert [(one.name, one.on) for one in loaded.values["layers"]] == [
         ("plain", True), ("strong", True), ("other", False),
     ]  # fmt: skip
-    assert run("estimate", "--json") == 0
-    names = [one["name"] for one in json.loads(capsys.readouterr().out)["designs"]]
-    assert names == ["three-plain", "three-strong"]
+    assert estimated(capsys=capsys) == ["three-plain", "three-strong"]
 
 
 def test_what_a_new_project_has_as_comments_can_be_used(capsys: pytest.CaptureFixture[str]) -> None:
