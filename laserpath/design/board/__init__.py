@@ -63,9 +63,9 @@ _UNIT_OFF = 0.05
 _BESIDE = 1.0
 """mm that a hole may lie beside the board: half-holes of castellated edges do."""
 _SMALLEST, _WIDEST = 1e-3, 1000.0
+"""mm, of what a user chooses: a smaller width is below any spot, a larger one is no board's."""
 _BAND = 20.0
 """mm that `isolation` and what is said of holes may be at most: 400 was meant in µm."""
-"""mm, of what a user chooses: a smaller width is below any spot, a larger one is no board's."""
 _COLOURS = {"copper": ("#b4531a", "#1f5fa8"), "mask": ("#2c7a3f", "#5a9a2c"), "paste": ("#6f6f6f", "#8f8f8f"),
             "silk": ("#8a7a3a", "#6a5a9a")}  # fmt: skip
 
