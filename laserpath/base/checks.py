@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,23 @@ def number(name: str, value: object) -> None:
     if np.asarray(value).dtype.kind not in "biuf":
         needed = "numbers" if isinstance(value, (tuple, list)) else "a number"
         raise InputError(f"{name} is {value!r}, but must be {needed}")
+
+
+def a_list(name: str, values: object, of: str) -> None:
+    """Raise unless the values can be gone through one by one. of: what they must be, for the sentence."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise InputError(f"{name} is of type {type(values).__name__}, but must be a list of {of}")
+
+
+def number_list(name: str, values: object) -> None:
+    """Raise unless the values are a list of numbers, which may be empty, or an array with one axis."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of several lengths
+        array = np.array(None)
+    if array.ndim != 1:
+        raise InputError(f"{name} is {values!r}, but must be a list of numbers, even of a single one: [1.0]")
+    number(name, values)
 
 
 def positive(owner: object, *names: str) -> None:

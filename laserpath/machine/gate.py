@@ -15,17 +15,23 @@ from laserpath.types import Machine
 
 
 def verified(
-    moves: gcode.Moves, machine: Machine, header: Iterable[str] = (), pauses: Sequence[int] = ()
+    moves: gcode.Moves,
+    machine: Machine,
+    header: Iterable[str] = (),
+    pauses: Sequence[int] = (),
+    *,
+    at_height: bool = False,
 ) -> tuple[str, gcode.Program]:
     """The program of moves, and what is read back from it. header: comments at its top.
 
     pauses: rows before which it waits for the user; only where all of it is dark.
+    at_height: it goes to its Z also if that is 0 throughout.
 
     Raises InputError if the program could light where it must not, whoever wrote its dialect.
     """
     dialect = convert.dialect_of(machine)
     asked = moves if dialect.arcs else moves.chords(gcode.motion.ARC_TOLERANCE)
-    text = gcode.write(asked, dialect, machine.s_max, header, pauses=pauses)
+    text = gcode.write(asked, dialect, machine.s_max, header, pauses=pauses, at_height=at_height)
     try:
         program = gcode.verify(
             text, dialect, machine.s_max, asked=asked, least=_least(machine),

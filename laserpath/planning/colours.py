@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import combinations
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from laserpath.physics import optics
 from laserpath.planning.headers import header_of_parts
 from laserpath.planning.pipeline import ColourListener, Plan, listener_of, plan
 from laserpath.planning.stack import one_after_another
-from laserpath.types import Design, Part, Process, Settings
+from laserpath.types import Design, Part, Process, Resin, Settings
 
 _NOTHING_FWHM2 = 1e-3
 """Overlap, in FWHM², up to which parts touch only; a larger one calls more overlaps a touch."""
@@ -89,11 +89,35 @@ class ColourPlans:
 
 def check_joined(processes: Sequence[Process]) -> None:
     """Refuse resins that no one program can expose, since they are changed in between."""
-    names = list(dict.fromkeys(process.resin.name for process in processes))
-    if len(names) > 1:
-        raise InputError(
-            f"one program cannot change the resin from {names[0]} to {names[1]}: leave --joined out"
-        )
+    first = processes[0].resin
+    for other in (process.resin for process in processes[1:]):
+        if not one_resin(first, other):
+            raise InputError(
+                f"one program cannot change the resin from {first.name} to {_of(other, first)}: "
+                "leave --joined out"
+            )
+
+
+def one_resin(one: Resin, other: Resin) -> bool:
+    """Whether two parts are in one resin: they may differ in the dose at which they are to cure."""
+    return not _differing(one, other)
+
+
+def _differing(one: Resin, other: Resin) -> list[str]:
+    """The names of the fields by which two resins are not the same."""
+    chosen = ("critical_dose", "over_dose")
+    return [
+        each.name
+        for each in fields(Resin)
+        if each.name not in chosen and getattr(one, each.name) != getattr(other, each.name)
+    ]
+
+
+def _of(resin: Resin, first: Resin) -> str:
+    """A resin's name; if it is that of the first, too, with what tells them apart."""
+    if resin.name != first.name:
+        return resin.name
+    return f"another {resin.name} (they differ in their {_differing(first, resin)[0]})"
 
 
 def adding_doses(designs: Sequence[Design], processes: Sequence[Process]) -> tuple[str, ...]:
@@ -105,7 +129,7 @@ def adding_doses(designs: Sequence[Design], processes: Sequence[Process]) -> tup
     for (one, own), (other, its) in combinations(zip(designs, processes, strict=True), 2):
         width = optics.fwhm(own.spot)
         shapely.prepare(one.area)
-        if own.resin.name != its.resin.name or not shapely.dwithin(one.area, other.area, width):
+        if not one_resin(own.resin, its.resin) or not shapely.dwithin(one.area, other.area, width):
             continue
         both = within(one.area, other.area).area if shapely.intersects(one.area, other.area) else 0.0
         how = "come nearer than the spot is wide"

@@ -21,7 +21,7 @@ import shapely
 
 import gcode
 from laserpath.base.arrays import Floats, frozen_array
-from laserpath.base.checks import number
+from laserpath.base.checks import number_list
 from laserpath.base.errors import InputError, figure, one_line
 from laserpath.base.files import write_all
 from laserpath.calibration.charts import planned_sizes
@@ -306,9 +306,9 @@ def plan_matrix(
 
 def _checked_doses(doses: Sequence[float]) -> tuple[float, ...]:
     """Rounded as they are labelled."""
+    number_list("dose", doses)
     if not 1 <= len(doses) <= _MOST:
         raise InputError(f"there are {len(doses)} doses, but must be 1 to {_MOST}")
-    number("dose", tuple(doses))
     low, high = _RANGE
     for dose in doses:
         if not low <= dose <= high:
@@ -321,9 +321,9 @@ def _checked_doses(doses: Sequence[float]) -> tuple[float, ...]:
 
 def _checked_focus(focus: Sequence[float], machine: Machine) -> tuple[float, ...]:
     """Rounded as they are labelled."""
+    number_list("focus", focus)
     if not 1 <= len(focus) <= _MOST:
         raise InputError(f"there are {len(focus)} focus positions, but must be 1 to {_MOST}")
-    number("focus", tuple(focus))
     rounded = tuple(round(float(z), 3) + 0.0 for z in focus)
     if rounded == (0.0,):
         return rounded

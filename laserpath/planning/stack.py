@@ -21,6 +21,7 @@ import shapely
 
 import gcode
 from laserpath.base.arrays import Floats
+from laserpath.base.checks import a_list as check_list
 from laserpath.base.checks import number as check_number
 from laserpath.base.errors import InputError, one_line
 from laserpath.base.files import write_all
@@ -130,7 +131,7 @@ class LayerPlans:
     def write(self, folder: str | Path = ".", *, apart: bool = False) -> tuple[Path, ...]:
         """Write NAME.gcode; apart: instead NAME-001.gcode … for each layer, all or none. Returns the paths.
 
-        A program of one layer first goes to its height, except at z 0, where it moves in x and y alone.
+        A program first goes to the height of its first layer. If z 0 is the only one, it leaves Z alone.
         """
         name = self.stack.whole.name
         if not apart:
@@ -202,6 +203,7 @@ def _checked(
     layers: Iterable[tuple[float, Design | shapely.Geometry | str | Path]], process: Process
 ) -> tuple[tuple[float, ...], list[Design]]:
     """Heights that rise, and a design at each."""
+    check_list("layers", layers, "pairs (z, area)")
     heights: list[float] = []
     designs: list[Design] = []
     for number, layer in enumerate(layers, 1):
@@ -331,7 +333,7 @@ def _program(
     parts = f"Layers: {len(chosen)}, {planned} of them planned, z {heights[0]:g} to {heights[-1]:g} mm"
     top = header(stack.whole, stack.process, stack.settings, warnings, parts)
     moves = _stacked(heights, chosen, stack.process, settle)
-    return verified(moves, stack.process.machine, top)[0]
+    return verified(moves, stack.process.machine, top, at_height=any(stack.z))[0]
 
 
 def _stacked(heights: Sequence[float], plans: Sequence[Plan], process: Process, settle: float) -> gcode.Moves:

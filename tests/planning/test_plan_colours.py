@@ -13,7 +13,7 @@ from laserpath import ColourPlans, Design, Part, Process, Resin, Settings, Spot
 from laserpath.base.errors import InputError
 from laserpath.config import project, request
 from laserpath.design import load_colours
-from laserpath.planning import adding_doses
+from laserpath.planning import adding_doses, check_joined
 
 SVG = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="4mm" height="3mm" viewBox="0 0 4 3">'
@@ -149,3 +149,20 @@ def test_layers_in_one_resin_whose_doses_add_up_are_named() -> None:
     assert overlap.startswith("layers 'l2' and 'l3' overlap, on 0.05 mm²")
     other = replace(process, resin=replace(process.resin, name="other"))
     assert adding_doses(each, [process, other, process, process]) == ()
+
+
+def test_one_resin_may_have_several_doses_but_nothing_else() -> None:
+    """A name alone does not make two resins one: profiles are copied and edited."""
+    process = Process(spot=Spot(fwhm=0.1))
+    resin = process.resin
+    stronger = replace(process, resin=replace(resin, critical_dose=1.5 * resin.critical_dose))
+    check_joined([process, stronger])
+    deep = replace(process, resin=replace(resin, e_c=0.1, penetration_depth=0.2))
+    with pytest.raises(InputError) as error:
+        check_joined([process, stronger, deep])
+    assert str(error.value) == (
+        f"one program cannot change the resin from {resin.name} to another {resin.name} (they differ in "
+        "their e_c): leave --joined out"
+    )
+    with pytest.raises(InputError, match=f"from {resin.name} to blue: leave"):
+        check_joined([process, replace(process, resin=replace(resin, name="blue"))])

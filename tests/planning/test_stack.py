@@ -107,6 +107,18 @@ def test_one_program_for_each_layer(tmp_path: Path) -> None:
     assert [path.name for path in done.write(tmp_path)] == ["cone.gcode"]
 
 
+@pytest.mark.parametrize("name", one_fast(SPOKEN, "grbl"))
+def test_a_layer_at_zero_of_several_goes_there(name: str, tmp_path: Path) -> None:
+    """Its own program, too, is run after that of another height. A single layer at z 0 leaves Z alone."""
+    process = replace(WIDE, machine=SPOKEN[name])
+    layers, settings = [(0.0, SQUARE), (0.1, SQUARE)], replace(QUICK, iterations=0)
+    done = laserpath.plan_layers(layers, process, settings)
+    for path, (z, _) in zip(done.write(tmp_path, apart=True), layers, strict=True):
+        rows = [line for line in path.read_text().splitlines() if line.startswith(("G0 X", "G1 X"))]
+        assert f" Z{z:g}" in rows[0], rows[0]
+    assert " Z" not in laserpath.plan_layers(layers[:1], process, settings).program
+
+
 @pytest.mark.parametrize(
     ("tone", "origin"),
     [
@@ -168,6 +180,12 @@ TRAVELS = replace(WIDE, machine=Machine(z_travel=(0.0, 40.0)))
 def test_layers_that_cannot_be_planned_are_refused(layers: list[tuple[float, object]], sentence: str) -> None:
     with pytest.raises(InputError, match=f"^{sentence}"):
         laserpath.plan_layers(layers, TRAVELS, QUICK)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("given", [3, None, "cone.svg", SQUARE])
+def test_what_is_no_list_of_layers_is_refused(given: object) -> None:
+    with pytest.raises(InputError, match=r"^layers is of type \w+, but must be a list of pairs \(z, area\)$"):
+        laserpath.plan_layers(given, TRAVELS, QUICK)  # type: ignore[arg-type]
 
 
 def test_a_wait_that_is_no_number_is_refused() -> None:
