@@ -34,6 +34,7 @@ SPOTS = {
     "gaussian": spot("gaussian"),
     "gaussian, defocused to half the peak": spot("gaussian", defocus=RAYLEIGH),
     "gaussian, 2 photons": spot("gaussian", photons=2),
+    "flat-top": spot("flat-top"),
     "airy-function": spot("airy-function"),
 }
 DRAWN = {
@@ -41,6 +42,7 @@ DRAWN = {
     "airy, defocused to half the peak": "C0--",
     "airy, 2 photons": "C0:",
     "gaussian": "C1-",
+    "flat-top": "C2-",
     "airy-function": "C3-",
 }
 

@@ -377,7 +377,7 @@ def _printed_json(result: PrintFit, written: tuple[Path, ...]) -> str:
 _FIT: Options = {
     "What to fit": {
         "--spot": {
-            "type": click.Choice(["airy", "gaussian"]),
+            "type": click.Choice(["airy", "gaussian", "flat-top"]),
             "default": "airy",
             "help": "Spot shape  [airy]",
         },

@@ -109,6 +109,7 @@ class NamedProfile:
 SPOT_PROFILES = {
     "airy": NamedProfile("airy:Airy", defocuses=True, fitted=True, width_key="na"),
     "gaussian": NamedProfile("gaussian:Gaussian", defocuses=True, fitted=True, width_key="radius_1e2"),
+    "flat-top": NamedProfile("flattop:FlatTop", fitted=True),
     "airy-function": NamedProfile("radial:AiryFunction"),
     "measured": NamedProfile(),
 }
@@ -123,7 +124,7 @@ class Spot:
     """The focused beam, h(x, y) with ∫h = 1; `optics` defines the profiles.
 
     fwhm: full width at half maximum in focus, mm; for an elliptical spot the geometric mean of both.
-    profile: 'airy', 'gaussian', 'airy-function' or 'measured'.
+    profile: 'airy', 'gaussian', 'flat-top', 'airy-function' or 'measured'.
     aspect: FWHM along `angle` ÷ FWHM across it; 1 for a photograph, which has its own shape and is rotated
     by the angle.  angle: degrees from +x, counter-clockwise.
     defocus: distance from the focal plane, mm.  wavelength: mm, needed with the

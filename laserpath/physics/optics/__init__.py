@@ -6,6 +6,7 @@
 | --- | --- | --- |
 | airy | a uniformly filled circular aperture, in focus or defocused | `airy`, `pupil` |
 | gaussian | a Gaussian beam, in focus or defocused | `gaussian` |
+| flat-top | even light with a soft rim, in focus | `flattop` |
 | airy-function | Ai(κr), which is not the physical spot | `radial` |
 | measured | a table of radius and intensity, or a photograph | `radial`, `image` |
 

@@ -44,6 +44,8 @@ SPOTS = {
     "airy, defocused, 2 photons": Spot(F, defocus=defocus(-2.5), wavelength=WAVELENGTH, photons=2),
     "gaussian": Spot(F, "gaussian"),
     "gaussian, defocused, 2 photons": Spot(F, "gaussian", defocus=30.0, wavelength=WAVELENGTH, photons=2),
+    "flat-top": Spot(F, "flat-top"),
+    "flat-top, 2 photons": Spot(F, "flat-top", photons=2),
     "airy-function": Spot(F, "airy-function"),
     "airy-function, 2 photons": Spot(F, "airy-function", photons=2),
     "table": Spot(F, "measured", measured=gaussian_table()),

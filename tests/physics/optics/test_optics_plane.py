@@ -13,7 +13,10 @@ from laserpath.physics import optics
 from laserpath.physics.optics import BeamImage
 from laserpath.types import Spot
 
-PLAIN = ("airy", "gaussian", "airy-function", "table", "elliptical airy", "elliptical table", "photograph")
+PLAIN = (
+    "airy", "gaussian", "flat-top", "airy-function", "table", "elliptical airy",
+    "elliptical table", "photograph",
+)  # fmt: skip
 every = pytest.mark.parametrize(
     "spot",
     [

@@ -39,7 +39,7 @@ def test_half_the_maximum_is_at_half_the_width(spot: Spot) -> None:
     assert (h[r > half + 1e-9] < h.max() / 2).all()
 
 
-@pytest.mark.parametrize("name", ["airy", "gaussian", "airy-function", "table"])
+@pytest.mark.parametrize("name", ["airy", "gaussian", "flat-top", "airy-function", "table"])
 def test_the_width_in_focus_is_the_requested_one(name: str) -> None:
     assert optics.fwhm(SPOTS[name]) == pytest.approx(F, rel=1e-9)
 
@@ -114,7 +114,7 @@ def test_what_lies_above_the_cutoff_changes_the_spot_by_no_more_than_requested(
 def test_only_the_airy_spot_ends_in_frequency() -> None:
     assert optics.cutoff(SPOTS["airy, 3 photons"]) == pytest.approx(3 * optics.cutoff(SPOTS["airy"]))
     assert optics.cutoff(SPOTS["airy, defocused"]) == optics.cutoff(SPOTS["airy"])
-    for name in ("gaussian", "airy-function", "table"):
+    for name in ("gaussian", "flat-top", "airy-function", "table"):
         assert optics.cutoff(SPOTS[name]) == np.inf
 
 
@@ -125,7 +125,7 @@ def test_far_away_the_mean_over_the_rings_is_the_tail(name: str) -> None:
     assert optics.tail(SPOTS[name]) == pytest.approx(mean, rel=2e-3)
 
 
-@pytest.mark.parametrize("name", ["airy, 2 photons", "gaussian", "airy-function", "table"])
+@pytest.mark.parametrize("name", ["airy, 2 photons", "gaussian", "flat-top", "airy-function", "table"])
 def test_the_others_fall_faster(name: str) -> None:
     assert optics.tail(SPOTS[name]) == 0
     assert optics.profile(SPOTS[name], 20 * F) * (20 * F) ** 3 < 1e-4 * optics.tail(SPOTS["airy"])
@@ -135,7 +135,9 @@ def test_the_others_fall_faster(name: str) -> None:
 
 
 @pytest.mark.parametrize("photons", [2, 3, 5])
-@pytest.mark.parametrize("name", ["airy", "airy, defocused", "gaussian", "airy-function", "table"])
+@pytest.mark.parametrize(
+    "name", ["airy", "airy, defocused", "gaussian", "flat-top", "airy-function", "table"]
+)
 def test_n_photons_see_the_power_of_the_spot(name: str, photons: int) -> None:
     one = SPOTS[name]
     spot = replace(one, photons=photons)
