@@ -19,6 +19,7 @@ from gcode.errors import GcodeError
 
 if TYPE_CHECKING:
     from gcode.controllers.common import Executed
+    from gcode.controllers.klipper.shaping import Impulses
     from gcode.move import Floats, Ints, Moves
 
 Pair = tuple[float, float]
@@ -196,6 +197,15 @@ class Controller(ABC):
 
     def stepless(self) -> Self:
         """The controller with the speeds that it plans: without the jumps of single steps."""
+        return self
+
+    @property
+    def impulses(self) -> tuple[Impulses, Impulses] | None:
+        """Copies of the planned place of x and of y whose sum the head follows; None: it goes as planned."""
+        return None
+
+    def unshaped(self) -> Self:
+        """The controller with the motion that it plans, before its input shaper."""
         return self
 
     def unlinked(self) -> Self:

@@ -1,4 +1,4 @@
-"""Klipper 0.13, whose laser is a pin. `planner` is its motion."""
+"""Klipper 0.13, whose laser is a pin. `planner` is its motion, `shaping` what an input shaper makes of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import numpy as np
 from gcode.commands import PRINTER_G, PRINTER_IGNORED
 from gcode.controllers.common import Executed, Ramps, pauses, places
 from gcode.controllers.interface import FINE, Controller, Hardware, Notation
-from gcode.controllers.klipper import planner
+from gcode.controllers.klipper import planner, shaping
+from gcode.controllers.klipper.shaping import Impulses, Shaper
 from gcode.errors import GcodeError
 from gcode.move import Ints, Moves
 
@@ -44,6 +45,7 @@ class Klipper(Controller):
     Z: no limit of its own.  minimum_cruise_ratio: 0 ≤ r < 1; Klipper's own default is 0.5.
     steps: steps/mm of x, y, z. They change no speed, but axes stand at the nearest step (`planner`), and
     they set when the first and the last step come. None: steps too fine to matter.
+    shapers: [input_shaper] of x and y (`shaping`); None: the axis goes as planned.
     """
 
     name: ClassVar[str] = "klipper"
@@ -65,11 +67,12 @@ class Klipper(Controller):
     max_z_velocity: float | None = None
     max_z_accel: float | None = None
     steps: tuple[float, float, float] | None = None
+    shapers: tuple[Shaper | None, Shaper | None] = (None, None)
 
     def __post_init__(self) -> None:
         for f in fields(self):
             value = getattr(self, f.name)
-            if value is None or f.name in ("square_corner_velocity", "minimum_cruise_ratio"):
+            if value is None or f.name in ("square_corner_velocity", "minimum_cruise_ratio", "shapers"):
                 continue
             if not (np.all(np.asarray(value) > 0) and np.isfinite(value).all()):
                 raise GcodeError(f"limit {f.name} is {value}, but must be above 0")
@@ -109,16 +112,31 @@ class Klipper(Controller):
         """Mm/s²: a part of each move is kept for cruising."""
         return self.max_accel * (1 - self.minimum_cruise_ratio)
 
+    @property
+    def impulses(self) -> tuple[Impulses, Impulses] | None:
+        """Those of the input shapers."""
+        return shaping.impulses_of(self.shapers) if any(self.shapers) else None
+
     def stepless(self) -> Klipper:
-        """Axes that stand where they are planned."""
+        """Axes that stand where they are planned, or shaped."""
         return replace(self, steps=None)
 
+    def unshaped(self) -> Klipper:
+        """Axes that go as planned."""
+        return replace(self, shapers=(None, None))
+
     def run(self, moves: Moves, sent: Ints, levels: int | None, longest: float) -> Executed:
-        """By `planner`; axes stand at the nearest step of the planned place."""
+        """By `planner`, then `shaping`; axes stand at the nearest step of that place."""
         p = planner.plan(moves.xyz, moves.speed, pauses(moves), self)
-        ramps = Ramps(p.length, p.entry, p.peak, p.exit, p.acceleration, p.duration, moves.on)
-        pieces = ramps.cut(longest)
         power = moves.power if levels is None else np.rint(moves.power * levels) / levels
-        stepping = planner.stepping(moves.xyz, p, self)
-        done = Executed(pieces.row, pieces.duration, places(moves, pieces), power[pieces.row], stepping)
+        if (impulses := self.impulses) is not None:
+            done = shaping.executed(moves.xyz, p, impulses, power, longest)
+            if self.steps is not None:
+                done = replace(done, stepping=planner.steps_of(done, self.steps))
+        else:
+            pieces = Ramps(p.length, p.entry, p.peak, p.exit, p.acceleration, p.duration, moves.on).cut(
+                longest
+            )
+            stepping = planner.stepping(moves.xyz, p, self)
+            done = Executed(pieces.row, pieces.duration, places(moves, pieces), power[pieces.row], stepping)
         return done if self.steps is None else planner.on_nearest_steps(done, self.steps, longest)
