@@ -1,7 +1,7 @@
 """The four sets of tests. Each test is in one of them, and `make test-all` runs all four.
 
 no mark  `make test`         fast, with Python and what pip installs
-slow     `make test-slow`    more than a second or two; `make test-guards` is the part that the CI runs
+slow     `make test-slow`    more than half a second; `make test-guards` is the part that the CI runs
 tools    `make test-tools`   with programs beside Python: tools.PACKAGES, and the readers of G-code
 parity   `make test-parity`  with PyTorch and JAX
 

@@ -81,6 +81,7 @@ def test_intervals_are_as_wide_as_they_say(
     assert (hits <= 0.98 * runs).all(), hits
 
 
+@pytest.mark.slow
 def test_a_known_error_of_measurement_gives_chi_squared() -> None:
     measured = filled_in(np.random.default_rng(3))
     right = fit(measured, replace(QUICK, width_error=0.003, depth_error=0.005))
@@ -119,11 +120,13 @@ def test_a_spot_that_is_not_round_is_reported_and_fitted() -> None:
     assert found.spot().aspect == pytest.approx(0.1 / 0.07, rel=0.05)
 
 
+@pytest.mark.slow
 def test_the_other_shape_of_spot_is_proposed_where_it_fits_better() -> None:
     measured = filled_in(np.random.default_rng(7), profile="gaussian", width_error=0.001)
     assert any("'gaussian' fits" in s for s in fit(measured, replace(QUICK, compare=True)).warnings)
 
 
+@pytest.mark.slow
 def test_failing_reciprocity_is_reported_and_the_dose_is_for_the_requested_speed() -> None:
     failing = replace(TRUE, reciprocity=0.15)
     measured = filled_in(np.random.default_rng(8), failing)

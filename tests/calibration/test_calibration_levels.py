@@ -161,6 +161,7 @@ def test_the_interval_holds_the_offset_90_to_99_times_of_100() -> None:
     assert 90 <= held <= 99
 
 
+@pytest.mark.slow
 def test_high_levels_cannot_tell_the_offset_and_the_profile_is_believed() -> None:
     items = [i for i in calibration.chart().items if i.level and i.level >= 30]
     rows = filled_in(np.random.default_rng(5), physics(1.0), chart=items, levels=Levels(255, 1.0))

@@ -114,6 +114,7 @@ def fit(pairs: list[tuple[np.ndarray, np.ndarray]]) -> HeightFit:
     return fit_heights(pairs, PIXEL, with_survival=False)
 
 
+@pytest.mark.slow
 def test_a_fit_finds_again_what_printed(fit: HeightFit) -> None:
     found = fit.model.dose
     assert found.width == pytest.approx(DOSE.width, rel=0.1)

@@ -178,6 +178,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(grain: float) -> None:
 # What an image cannot tell
 
 
+@pytest.mark.slow
 def test_one_straight_edge_does_not_tell_blur_from_contrast() -> None:
     mask = np.zeros((120, 120))
     mask[:, 60:] = 1

@@ -62,6 +62,7 @@ def test_a_plan_is_where_the_marks_are_and_says_how_well(capsys: pytest.CaptureF
     assert "mark Corner-3" in page
 
 
+@pytest.mark.slow
 def test_the_head_of_the_program_has_the_marks_for_another_plan() -> None:
     assert run("plan", "bar.svg", *QUICK, "--align", "marks.csv", "-q") == 0
     head = [line.lstrip("; ") for line in Path("bar.gcode").read_text().splitlines() if line[:1] == ";"]
@@ -74,6 +75,7 @@ def test_the_head_of_the_program_has_the_marks_for_another_plan() -> None:
     assert request.settings_of(values, 0.1).origin == "own"
 
 
+@pytest.mark.slow
 def test_a_project_names_its_table_of_marks(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Relative to its own folder, as every file that it names; `simulate` finds the design there, too."""
     (folder / "job").mkdir()

@@ -63,6 +63,7 @@ def test_a_program_for_each_side_with_one_zero(capsys: pytest.CaptureFixture[str
     assert "turn the board over from left to right" in " ".join(page.split())
 
 
+@pytest.mark.slow
 def test_python_plans_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     settings = Settings(iterations=2, initial="contour", report="brief")
     plans = laserpath.plan_board("s.zip", Process(Spot(fwhm=0.2)), settings, BoardExposure(mirror="y"))
@@ -73,6 +74,7 @@ def test_python_plans_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     assert repr(plans).count("\n") == 0
 
 
+@pytest.mark.slow
 def test_a_table_of_all_layers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(laserpath.report, "render_colours", lambda *_: "<html></html>")
     assert run("board", "s.zip", *QUICK, "--layers", "top-copper", "--panel", "2x1", "--gap", "1mm") == 0
@@ -83,6 +85,7 @@ def test_a_table_of_all_layers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert exposed("s-top-copper.gcode") == pytest.approx((0.2, 4.7, 0.2, 1.2), abs=0.02)
 
 
+@pytest.mark.slow
 def test_layers_have_settings_of_their_own(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -86,6 +86,7 @@ def test_a_chart_that_cannot_be(
     assert files(folder) == []
 
 
+@pytest.mark.slow
 def test_a_fit_writes_profiles_that_can_be_read(sheet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("fit", "chart.csv", "--name", "mine", "--speed", "4") == 0
     assert files(sheet.parent) == ["chart.csv", "mine.fit.svg", "mine.resin.toml", "mine.spot.toml"]
@@ -113,6 +114,7 @@ def test_the_picture_is_the_same_again(sheet: Path) -> None:
     assert pictures[0] == pictures[1]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("undrawn")
 def test_a_layer_is_cured_through_by_the_working_curve(sheet: Path) -> None:
     assert run("fit", "chart.csv", "--layer", "50um", "--spot", "gaussian", "-q") == 0
@@ -191,6 +193,7 @@ def square(folder: Path) -> Path:
     return folder / "square.svg"
 
 
+@pytest.mark.slow
 def test_a_matrix_of_a_design(square: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (
         profiles.text("machine", "grbl-diode-405")
@@ -209,6 +212,7 @@ def test_a_matrix_of_a_design(square: Path, capsys: pytest.CaptureFixture[str]) 
     assert run("frame", "out/square.matrix.gcode", "-o", "out") == 0, "with the project in its head"
 
 
+@pytest.mark.slow
 def test_a_matrix_says_what_it_wrote(square: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Also with the origin of a project beside it, which says nothing here."""
     Path("laserpath.toml").write_text('origin = "own"\noffset = "-1,-1mm"\n')

@@ -47,6 +47,7 @@ def test_a_program_for_each_colour_with_its_resin(capsys: pytest.CaptureFixture[
     assert "mine" in Path("two-2-blue.gcode").read_text()
 
 
+@pytest.mark.slow
 def test_a_project_can_say_it_all(capsys: pytest.CaptureFixture[str]) -> None:
     """The resin's file is relative to the project; --colour on the command line plans one of them."""
     Path("sub").mkdir()

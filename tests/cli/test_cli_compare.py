@@ -85,6 +85,7 @@ def test_names_are_short_where_they_tell_files_apart(folder: Path) -> None:
     assert comparison.names == ("job.nc", "old/job.nc", "3: plan.gcode", "4: plan.gcode")
 
 
+@pytest.mark.slow
 def test_it_writes_one_page_and_says_which_is_better(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,6 +41,7 @@ def test_it_says_the_size_the_area_and_the_times_and_writes_nothing(
     assert sorted(folder.iterdir()) == before
 
 
+@pytest.mark.slow
 def test_it_says_what_plan_says(capsys: pytest.CaptureFixture[str]) -> None:
     options = ["bar.svg", "--iterations", "2", "--initial", "contour", "--report", "brief"]
     estimate = estimated(capsys, *options)

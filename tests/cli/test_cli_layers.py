@@ -110,6 +110,7 @@ def test_a_layer_gets_its_dose_in_its_passes_and_others_none(capsys: pytest.Capt
         assert x < done.xy[:, 0].min() < done.xy[:, 0].max() < x + 0.8
 
 
+@pytest.mark.slow
 def test_each_layer_is_judged_by_the_threshold_of_its_resin(capsys: pytest.CaptureFixture[str]) -> None:
     """A resin of 1.5 times the critical dose gets that much light; a dose without unit multiplies it."""
     project(
@@ -132,6 +133,7 @@ def test_each_layer_is_judged_by_the_threshold_of_its_resin(capsys: pytest.Captu
     assert {name: commands(f"again/three-{name}.gcode") for name in PLACES} == programs
 
 
+@pytest.mark.slow
 def test_a_joined_program_exposes_the_layers_one_after_the_other(capsys: pytest.CaptureFixture[str]) -> None:
     """It leaves what the programs of the layers leave together, in their order, and none of what is off."""
     project(layer("strong", "dose = 1.5"), layer("plain"), layer("other", "on = false"))
@@ -155,6 +157,7 @@ def test_a_joined_program_exposes_the_layers_one_after_the_other(capsys: pytest.
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_one_layer_of_several_keeps_its_settings_and_its_place(capsys: pytest.CaptureFixture[str]) -> None:
     project(layer("plain"), layer("strong", "passes = 2"), layer("other", "on = false"))
     assert run("plan", "--layer", "strong", "--json", "--origin", "design") == 0
@@ -184,6 +187,7 @@ def test_the_layers_of_a_project_are_those_of_its_design(capsys: pytest.CaptureF
     assert estimated("./three.svg", capsys=capsys) == ["three-plain"]
 
 
+@pytest.mark.slow
 def test_colours_have_settings_in_the_same_tables(capsys: pytest.CaptureFixture[str]) -> None:
     """By number or name, in the order of the tables; what is not listed is left out, with a warning."""
     text = Path("three.svg").read_text()
@@ -303,6 +307,7 @@ def test_a_new_project_lists_colours_if_there_are_no_layers(capsys: pytest.Captu
     assert run("estimate", "--json") == 0
 
 
+@pytest.mark.slow
 def test_a_new_project_of_a_board_is_in_its_folder(capsys: pytest.CaptureFixture[str]) -> None:
     boards.write(Path("b"))
     Path("b/odd.gbr").write_bytes(boards.gerber(boards.pads()))

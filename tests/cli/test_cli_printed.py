@@ -53,6 +53,7 @@ def test_blur_and_contrast_become_profiles(folder: Path, capsys: pytest.CaptureF
     assert (resin.critical_dose, resin.tone) == (base.critical_dose, base.tone)
 
 
+@pytest.mark.slow
 def test_the_result_is_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("fit", *PRINTED) == 0
     printed = capsys.readouterr().out

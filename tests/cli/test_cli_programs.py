@@ -58,6 +58,7 @@ def test_a_frame_is_lit_where_that_is_safe_or_wanted(capsys: pytest.CaptureFixtu
     assert written("lit/part.frame.gcode").on.all()
 
 
+@pytest.mark.slow
 def test_the_head_of_our_own_program_names_the_machine(capsys: pytest.CaptureFixture[str]) -> None:
     """In a dialect of its own; the options come before it."""
     Path("bar.svg").write_text(BAR)

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sets import examples
+from sets import examples, one_fast
 
 from laserpath import Progress
 from laserpath.base.plan_steps import SOLVING
@@ -247,7 +247,7 @@ def test_a_long_reading_is_reported(
         assert ("reading board.gbr" in capsys.readouterr().err) is not hidden
 
 
-@pytest.mark.parametrize("quiet", [False, True])
+@pytest.mark.parametrize("quiet", one_fast([False, True], False))
 def test_a_run_that_is_captured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], quiet: bool
 ) -> None:

@@ -107,6 +107,7 @@ def test_a_missed_tolerance_is_exit_code_3_and_the_files_are_there(
     assert run("simulate", "job.nc", "--design", "square.svg", "--max-epe", "2fwhm", "-q") == 0
 
 
+@pytest.mark.slow
 def test_a_shifted_program_is_found(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("far.nc").write_text(hatch(12.0, -0.5))
     assert run("simulate", "far.nc", "--design", "square.svg", "--json") == 0
@@ -210,6 +211,7 @@ def test_bad_input_is_a_sentence_exit_code_2_and_no_file(
     assert names(folder) == before
 
 
+@pytest.mark.slow
 def test_the_example_of_the_docs_is_what_is_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     root = Path(__file__).parents[2]
     page = (root / "docs" / "simulating.md").read_text(encoding="utf-8")
@@ -223,6 +225,7 @@ def test_the_example_of_the_docs_is_what_is_printed(folder: Path, capsys: pytest
         assert " ".join(paragraph.split()) in printed
 
 
+@pytest.mark.slow
 def test_sensitivity_says_what_spoils_the_edges_most(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -151,6 +151,7 @@ def test_the_top_of_the_picture_is_the_top_of_the_spot(tmp_path: Path) -> None:
     assert lobe > 1.5 * opposite
 
 
+@pytest.mark.slow
 def test_noise_neither_widens_the_spot_nor_asks_for_a_finer_grid(tmp_path: Path) -> None:
     save(tmp_path, beam(fwhm=(30.0, 30.0), size=144, noise=0.02))
     measured = spot(tmp_path, "measured = 'beam.png'\npixel_um = 1")

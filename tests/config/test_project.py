@@ -88,6 +88,7 @@ def test_plan_alone_plans_the_same_again(folder: Path, capsys: pytest.CaptureFix
     capsys.readouterr()
 
 
+@pytest.mark.slow
 def test_the_head_of_the_program_is_the_project(folder: Path) -> None:
     assert run("plan", "square.svg", *QUICK, "--iterations", "5", "--mirror", "x", "-q") == 0
     head = [line.lstrip("; ") for line in Path("square.gcode").read_text().splitlines() if line[:1] == ";"]
@@ -143,6 +144,7 @@ def test_options_override_the_project(folder: Path, monkeypatch: pytest.MonkeyPa
     assert second.size == pytest.approx((5, 7.5))
 
 
+@pytest.mark.slow
 def test_a_project_holds_for_every_design_beside_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / project.NAME).write_text("iterations = 3\n")
     assert run("plan", "square.svg", *QUICK, "--json") == 0
@@ -226,6 +228,7 @@ def test_a_measured_spot_is_planned_with_again(folder: Path, measured: Path) -> 
     assert "measured table" in first
 
 
+@pytest.mark.slow
 def test_what_a_table_names_lies_beside_the_project(folder: Path, measured: Path) -> None:
     (measured.parent / "square.svg").write_text(SQUARE)
     (measured.parent / project.NAME).write_text(
@@ -235,6 +238,7 @@ def test_what_a_table_names_lies_beside_the_project(folder: Path, measured: Path
     assert "measured table" in Path("square.gcode").read_text()
 
 
+@pytest.mark.slow
 def test_a_project_is_saved_for_its_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Where it is written, the design's place is another; and none is lost for it."""
     assert (

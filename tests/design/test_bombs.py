@@ -38,7 +38,7 @@ SAID = {
     "oasis_block": f"{TIME}|takes more than 1024 MiB of memory, which is the limit",
 }
 """Bomb → the refusal within 8 s and 1 GiB; those that are not here are read."""
-FAST = {"gerber_macro", "dxf_array", "gds_point", "gds_tens", "oasis_tens", "oasis_repetition"}
+FAST = {"gerber_macro", "dxf_array", "gds_point", "oasis_tens"}
 
 
 @pytest.mark.parametrize("name", [n if n in FAST else pytest.param(n, marks=pytest.mark.slow) for n in BOMBS])

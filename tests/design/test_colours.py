@@ -188,6 +188,7 @@ def test_a_picture_of_greys_has_no_colours(tmp_path: Path, mode: str) -> None:
         load_colours(path, 2, tolerance=0.002)
 
 
+@pytest.mark.slow
 def test_a_picture_of_fewer_colours_is_refused(tmp_path: Path) -> None:
     path = picture(tmp_path / "boxes.png", noise=3.0)
     with pytest.raises(InputError, match="colours is 5, but only 3 colours besides the paper"):

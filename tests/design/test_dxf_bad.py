@@ -122,6 +122,7 @@ def test_a_self_crossing_outline_is_filled_by_turns() -> None:
     assert read(bow, "bow", Reading(0.01)).area.area == pytest.approx(8)
 
 
+@pytest.mark.slow
 def test_more_entities_than_can_be_read_are_refused_before_they_are() -> None:
     data = text("\n".join(["0\nPOINT\n8\n0"] * 500_001))
     some = "reading takes about 1907 MiB of memory, but 1024 MiB is the limit: split the file, or --limit"

@@ -169,6 +169,7 @@ placements = st.tuples(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @given(outer=st.lists(placements, min_size=1, max_size=3), inner=st.lists(placements, min_size=1, max_size=2))
 @example([(0, 0, 3.0, 3.0, False, 1, 2)], [(0, 0, 0.0, 3.0, False, 2, 1)])  # invalid in the last bit
 @examples(12)

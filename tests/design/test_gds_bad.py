@@ -185,12 +185,14 @@ def test_a_box_and_a_self_crossing_polygon() -> None:
     assert read(gds(bow), "bow", Reading(0.001)).area.area == pytest.approx(8e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("forking")
 def test_names_with_control_characters_stay_on_one_line() -> None:
     design = read(gds(SQUARE, name=b"A\nB\0"), "name", Reading(0.001))
     assert "\n" not in design.source[0]
 
 
+@pytest.mark.slow
 def test_limits_are_checked_before_anything_is_made() -> None:
     some = "'TOP' holds 100 shapes, but 99 is the limit: --limit shapes=100 raises it"
     with limits.limits(shapes=99), pytest.raises(InputError, match=some):
@@ -208,6 +210,7 @@ def test_a_reader_that_takes_too_long_is_stopped() -> None:
         read(GDS, "slow", Reading(0.001))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
 def test_a_reader_that_crashes_is_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     crash = tmp_path / "crash.py"
@@ -217,6 +220,7 @@ def test_a_reader_that_crashes_is_a_sentence(monkeypatch: pytest.MonkeyPatch, tm
         read(GDS, "crash", Reading(0.001))
 
 
+@pytest.mark.slow
 def test_nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)

@@ -136,6 +136,7 @@ def test_every_feature_is_drawn_as_by_one_of_them() -> None:
 # Whole drawings
 
 
+@pytest.mark.slow
 def test_the_torture_drawing_is_drawn_as_by_resvg() -> None:
     compare(TORTURE, resvg, WHOLE)
 

@@ -373,6 +373,7 @@ def test_a_line_that_doubles_back_has_a_round_end_where_joins_are_round() -> Non
 # Very many rings
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 999), n=st.integers(20, 60), rule=st.sampled_from(["nonzero", "evenodd"]))
 @examples(20)
 def test_rings_that_lie_apart_do_not_change_each_other(seed: int, n: int, rule: str) -> None:
@@ -385,6 +386,7 @@ def test_rings_that_lie_apart_do_not_change_each_other(seed: int, n: int, rule: 
     assert together.area == pytest.approx(alone, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_holes_in_a_frame_of_thousands() -> None:
     corners = np.array([(0.0, 0.0), (1, 0), (1, 1), (0, 1)])
     holes = [0.5 * corners + (k % 60 + 1, k // 60 + 1) for k in range(3600)]

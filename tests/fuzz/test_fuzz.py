@@ -40,10 +40,13 @@ SLOWEST = {
 }
 """Bombs, refused or read within the limit of 10 s, but not in a moment; and sheets, which are fitted."""
 
+LARGE = {"any", "oasis", "gdsii", "png", "tiff", "beam-photo", "photo"}
+"""Formats whose readers take a fifth of a second, or more."""
+
 
 @pytest.mark.parametrize(
     "path",
-    [pytest.param(path, marks=pytest.mark.slow) if path.name in SLOWEST else path for path in FAILED],
+    one_fast(FAILED, *(p for p in FAILED if p.name not in SLOWEST and p.parent.name not in LARGE)),
     ids=lambda path: f"{path.parent.name}/{path.name}",
 )
 def test_what_failed_once_does_not_fail_again(
@@ -61,7 +64,7 @@ def test_what_failed_once_does_not_fail_again(
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.parametrize("count", one_fast([4, 300], 4))
-@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("name", one_fast(READERS, "svg", "dxf", "gerber", "gcode", "board", "machine"))
 def test_damaged_files_of_every_format_are_read_or_refused(name: str, count: int, tmp_path: Path) -> None:
     """Always the same ones; `make fuzz` looks for others."""
     fuzz = fuzzing.Fuzz(name, fuzzing.Plan(1, count, tmp_path / "kept", tmp_path))
@@ -152,7 +155,7 @@ def test_what_fails_is_shortened(tmp_path: Path) -> None:
     assert data == b"raise"
 
 
-@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("name", one_fast(READERS, *(set(READERS) - LARGE)))
 def test_an_example_of_every_format_is_read(name: str, tmp_path: Path) -> None:
     reader = READERS[name]
     answers = []

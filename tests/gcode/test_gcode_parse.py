@@ -398,6 +398,7 @@ def test_settings_and_realtime_characters_of_a_sender_are_noted() -> None:
     assert [note.line for note in program.notes] == [1, 2, 3, 4, 5, 5, 6]
 
 
+@pytest.mark.slow
 def test_a_note_is_kept_once_and_counted() -> None:
     program = read("G0 X0 Y0\n" + "T1\n" * 1000)
     assert [(note.line, note.count) for note in program.notes] == [(2, 1000)]

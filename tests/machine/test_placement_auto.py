@@ -139,6 +139,7 @@ def test_a_plan_holds_the_origin_in_effect(tmp_path: Path):
 QUICK = ["plan", "board.gbr", "--iterations", "1", "--initial", "contour", "--report", "brief"]
 
 
+@pytest.mark.slow
 def test_a_board_below_zero_is_planned_with_no_option_and_again_the_same(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("board.gbr").write_text(BOARD)
@@ -154,6 +155,7 @@ def test_a_board_below_zero_is_planned_with_no_option_and_again_the_same(tmp_pat
     assert Path("again/board.gcode").read_bytes() == Path("p/board.gcode").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_program_is_simulated_where_its_plan_has_it(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("board.gbr").write_text(BOARD)

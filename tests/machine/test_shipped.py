@@ -50,6 +50,7 @@ LEARNED = 3
 """Programs that learning executes: with the first powers, and after each of two rounds of both."""
 
 
+@pytest.mark.slow
 def test_a_plan_executes_its_start_and_its_program_once(
     executed: list[gcode.Moves], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -237,6 +238,7 @@ def test_scenes_of_one_design_and_spot_share_their_outline() -> None:
     assert Scene.of(BAR, coarse.target, process.spot, process.resin).target is coarse.target
 
 
+@pytest.mark.slow
 def test_a_plan_converts_a_path_no_more_than_it_must(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     converted: list[tuple[bytes, bytes, bytes, int]] = []
     real = convert.to_moves

@@ -99,6 +99,7 @@ def test_a_cell_that_would_be_left_dark_is_refused_before_planning(monkeypatch):
     assert re.search(r"optical density [\d.]+: power_max_mW = [\d.]+", str(caught.value))
 
 
+@pytest.mark.slow
 def test_a_program_that_exposes_nothing_is_refused_and_the_filter_helps():
     with pytest.raises(InputError, match="would expose nothing") as caught:
         laserpath.plan(CELL, STRONG, QUICK)
@@ -107,6 +108,7 @@ def test_a_program_that_exposes_nothing_is_refused_and_the_filter_helps():
     assert made.report.executed.figures.undercure < 0.1 * CELL.area.area
 
 
+@pytest.mark.slow
 def test_the_stage_writes_a_small_cell():
     made = laserpath.plan(CELL, FINE, QUICK)
     assert made.report.executed.figures.undercure < 0.1 * CELL.area.area

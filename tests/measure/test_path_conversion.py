@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sets import one_fast
 
 from laserpath.base.errors import InputError
 from laserpath.measure.conversion import PathConversion
@@ -31,7 +32,7 @@ def model() -> KineticModel:
     return KineticModel(GRID, SPOT, RATES)
 
 
-@pytest.mark.parametrize("name", ["xy", "power", "speed"])
+@pytest.mark.parametrize("name", one_fast(["xy", "power", "speed"], "xy"))
 def test_the_gradient_is_that_of_differences(model: KineticModel, name: str) -> None:
     rng = np.random.default_rng(5)
     path, weight = path_of_four(), rng.normal(size=GRID.shape)

@@ -134,6 +134,7 @@ def test_edges_are_more_accurate_out_of_focus_and_nearly_as_accurate_in_it(proce
     assert expose(paths[1], FORK, tasks[0].scene.target, process).commanded.figures.missing_edges == 0
 
 
+@pytest.mark.slow
 def test_the_report_shows_the_requested_width_and_the_program_names_it():
     plan = laserpath.plan(FORK, settings=replace(SETTINGS, iterations=4, blur=1.5))
     assert plan.report.window is not None

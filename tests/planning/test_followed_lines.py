@@ -71,6 +71,7 @@ def test_lines_are_executed_in_their_widths() -> None:
     assert planned().report.inspection.faults == ()
 
 
+@pytest.mark.slow
 def test_the_last_end_of_a_program_is_exposed_as_the_first() -> None:
     """GRBL's light falls with the speed: without a dark way out, the last end is 0.52 FWHM short."""
     xy = [(0.5, 0.5), (2.5, 0.5)]
@@ -101,6 +102,7 @@ def test_another_starting_curve_is_refused() -> None:
         plan(lines(*LINES), PROCESS, Settings(initial="hatch", iterations=1))
 
 
+@pytest.mark.slow
 def test_layers_of_lines_are_exposed_along_them() -> None:
     """The layers have one zero, which is the corner of neither."""
     layers = [(0.1, lines(LINES[1])), (0.2, lines(LINES[2]))]

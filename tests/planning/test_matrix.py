@@ -47,7 +47,7 @@ def energies(matrix: laserpath.DoseMatrix, run: gcode.motion.Executed) -> Floats
     return inside @ lit
 
 
-@pytest.mark.parametrize("name", one_fast(MACHINES, "grbl", "marlin"))
+@pytest.mark.parametrize("name", one_fast(MACHINES, "marlin"))
 def test_the_doses_executed_are_those_of_the_labels(name: str) -> None:
     """Within 1 % of the plan's own, in each column and row; and within 1 % by the matrix's own account."""
     matrix = made(name)
@@ -59,7 +59,9 @@ def test_the_doses_executed_are_those_of_the_labels(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "process", [Process(machine=LEVELS_OFF), TWO_PHOTONS], ids=["level offset", "two photons"]
+    "process",
+    one_fast([Process(machine=LEVELS_OFF), TWO_PHOTONS], TWO_PHOTONS),
+    ids=["level offset", "two photons"],
 )
 def test_a_dose_is_of_light_and_of_its_photons(process: Process) -> None:
     matrix = laserpath.plan_matrix(BRACKET, process, QUICK, doses=DOSES)
@@ -159,6 +161,7 @@ def test_a_sheet_for_each_focus(tmp_path: Path) -> None:
         assert len(calibration.read_sheet(text).rows) == 9
 
 
+@pytest.mark.slow
 def test_a_positive_resist_exposes_the_rest_of_its_page() -> None:
     process = Process(resin=Resin(critical_dose=0.2, tone="positive"))
     matrix = laserpath.plan_matrix(replace(BRACKET, page=(-1, -1, 3, 3)), process, QUICK, doses=(1, 1.2))

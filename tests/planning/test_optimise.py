@@ -58,12 +58,14 @@ def test_the_finish_goes_on_from_the_best_and_arrives_lower_than_adam():
     assert both.loss.min() < adam.loss.min()
 
 
+@pytest.mark.slow
 def test_it_stops_by_itself_where_nothing_is_gained():
     solution = run(schedule=Schedule(5000, contrast=(10.0, 10.0), finish=0.99, tolerance=0.01))
     assert len(solution.loss) < 1000
     assert solution.result == f"converged after {len(solution.loss)} of at most 5000 iterations"
 
 
+@pytest.mark.slow
 def test_write_time_is_traded_for_loss():
     paces = [WriteTimeTerm.of(START, SQUARE, PROCESS.machine, weight) for weight in (1e-4, 3e-2)]
     true, quick = (

@@ -107,6 +107,7 @@ def test_a_worse_solution_is_not_shipped_and_the_reason_is_told(monkeypatch: pyt
     assert float(would) > float(does)
 
 
+@pytest.mark.slow
 def test_a_plan_within_its_tolerance_may_be_less_true_than_its_start() -> None:
     """The user asked for the fastest one."""
     plan = laserpath.plan(CONTACTS, settings=replace(QUICK, iterations=0))

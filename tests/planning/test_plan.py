@@ -116,6 +116,7 @@ def test_program_keeps_the_machine_limits(bracket):
     assert rows[:, :4].min() >= 0
 
 
+@pytest.mark.slow
 def test_same_seed_same_program_whatever_the_report(bracket):
     again = laserpath.plan(laserpath.Design(BRACKET, "bracket"), settings=QUICK)
     assert again.program == bracket.program
@@ -141,6 +142,7 @@ def test_progress_reports_every_iteration_and_interrupt_ships_the_best_so_far():
     assert plan.report.executed.figures.epe_mean < plan.report.start.figures.epe_mean
 
 
+@pytest.mark.slow
 def test_positive_resist_exposes_the_rest_of_the_page():
     page = (0.0, 0.0, 1.0, 1.0)
     design = laserpath.Design(shapely.box(0.3, 0.3, 0.7, 0.7), "window", page=page)
@@ -193,6 +195,7 @@ def test_a_random_walk_is_drawn_into_the_design():
     assert plan.report.executed.figures.iou > 0.75
 
 
+@pytest.mark.slow
 def test_a_dot_far_below_the_spot_is_exposed():
     """A stroke that a motor step swallows, or in which the head gains no speed, would leave M4 dark."""
     dot = laserpath.Design(shapely.box(1, 1, 1.01, 1.01), "dot")

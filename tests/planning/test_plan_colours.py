@@ -58,6 +58,7 @@ def test_each_resin_gets_its_own_dose(plans: ColourPlans) -> None:
     assert per_area[1] / per_area[0] == pytest.approx(2, rel=0.15)
 
 
+@pytest.mark.slow
 def test_all_files_are_written_or_none(plans: ColourPlans, tmp_path: Path) -> None:
     (tmp_path / "two-2-blue.report.html").mkdir()
     with pytest.raises(InputError, match="it is a folder"):
@@ -100,6 +101,7 @@ def test_a_head_has_the_project_of_its_colour(plans: ColourPlans, tmp_path: Path
     assert values["resin"]["name"] == "blue resin"
 
 
+@pytest.mark.slow
 def test_a_project_of_all_has_the_resin_and_the_settings_of_each(plans: ColourPlans, tmp_path: Path) -> None:
     red, blue = plans.plans
     finer = replace(blue, settings=replace(blue.settings, passes=3, quality="fine"))

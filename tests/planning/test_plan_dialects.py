@@ -99,6 +99,7 @@ def test_passes_add_up_on_a_controller_of_constant_power() -> None:
     assert energy == pytest.approx(once.line_energy @ once.length, rel=0.1)
 
 
+@pytest.mark.slow
 def test_a_machine_may_speak_a_dialect_of_its_user(tmp_path: Path) -> None:
     (tmp_path / "fan.toml").write_text(
         'base = "marlin"\nname = "fan"\nlaser_on = []\nlaser_off = ["M107"]\npower = "M106 S{power}"\n'

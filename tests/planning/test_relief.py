@@ -128,6 +128,7 @@ def test_the_residual_has_the_slope_of_its_differences(grey: Black) -> None:
     assert np.allclose(slope, target.residual(dose)[1], rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_flat_area_gets_its_dose() -> None:
     """Lines a pitch below the spot's cut-off leave no ripple, and the energy is the dose times the area."""
     ink = np.zeros((100, 100))
@@ -245,6 +246,7 @@ def test_more_to_do_takes_longer() -> None:
     assert forecast_of(90, passes=2).write_seconds == pytest.approx(2 * small.write_seconds)
 
 
+@pytest.mark.slow
 def test_a_weak_laser_goes_slower_and_black_still_gets_its_dose() -> None:
     """Power in levels fine enough that only the weakness counts."""
     weak = Machine(power_max=0.2, power_levels=100_000)
@@ -298,6 +300,7 @@ def test_a_stopped_search_is_the_first_warning() -> None:
     assert plan.executed.write_time > 0, "what there is, is finished"
 
 
+@pytest.mark.slow
 def test_strokes_are_reported_as_they_are_laid_and_fitted_and_may_be_stopped() -> None:
     relief, few = relief_of(lens(50), Black(dose=0.2)), settings(4)
     few = replace(few, initial="strokes", strokes=12)
@@ -356,6 +359,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = "--pixel 20um --grey 60um --resin working-curve --offset 1,1 --iterations 8"
     assert run("plan", "lens.png", *options.split(), "--json") == 0

@@ -131,6 +131,7 @@ def test_a_stop_keeps_what_is_done() -> None:
     assert found.improved == ()
 
 
+@pytest.mark.slow
 def test_a_stop_while_learning_leaves_that_machine_out() -> None:
     calls: list[int] = []
 

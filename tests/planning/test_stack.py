@@ -57,7 +57,7 @@ def test_a_cone_s_layers_are_over_each_other() -> None:
     assert np.array_equal(lit_at(moves, 0.1), lit_at(moves, 0.2))
 
 
-@pytest.mark.parametrize("name", one_fast(SPOKEN, "marlin", "klipper"))
+@pytest.mark.parametrize("name", one_fast(SPOKEN, "marlin"))
 def test_every_controller_is_dark_while_z_moves(name: str) -> None:
     machine, dialect, done = SPOKEN[name], gcode.dialect(name), cone(name)
     moves = moves_of(done.program, machine)
@@ -142,6 +142,7 @@ def test_the_origin_is_that_of_all_layers(origin: str, tone: str) -> None:
     assert shift == pytest.approx((1, 1)), "as drawn"
 
 
+@pytest.mark.slow
 def test_designs_and_files_are_layers_too(tmp_path: Path) -> None:
     (tmp_path / "low.wkt").write_text("POLYGON ((5 5, 8 5, 8 8, 5 8, 5 5))")
     layers = [(0.1, tmp_path / "low.wkt"), (0.2, Design(shapely.box(6, 6, 7, 7), "top"))]
@@ -149,6 +150,7 @@ def test_designs_and_files_are_layers_too(tmp_path: Path) -> None:
     assert [one.design.bounds for one in done.plans] == [(5, 5, 8, 8), (6, 6, 7, 7)]
 
 
+@pytest.mark.slow
 def test_uneven_layers_are_warned_of() -> None:
     layers = [(z, shapely.box(5, 5, 6, 6)) for z in (0.1, 0.2, 0.4)]
     done = laserpath.plan_layers(layers, WIDE, replace(QUICK, iterations=0))

@@ -49,6 +49,7 @@ def test_a_named_curve_is_not_tried():
     )
 
 
+@pytest.mark.slow
 def test_every_region_has_strokes():
     path = started().path
     lines = [shapely.LineString(path.xy[a : b + 1]) for a, b in runs(path.on)]
@@ -104,6 +105,7 @@ def test_the_same_every_time():
     assert first.energy.tolist() == pytest.approx(second.energy.tolist(), abs=0)
 
 
+@pytest.mark.slow
 def test_stopped_while_curves_are_tried_the_best_so_far_is_written():
     stages = []
 

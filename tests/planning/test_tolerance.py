@@ -76,6 +76,7 @@ def test_a_tolerance_that_cannot_be_kept_gives_the_most_accurate(weights):
     assert p95(path) <= p95(solve(START, Task.of(BAR, PROCESS, SETTINGS)).written) + 1e-9
 
 
+@pytest.mark.slow
 def test_without_a_tolerance_there_is_one_solution(weights):
     tolerance.solve_within(START, Task.of(BAR, PROCESS, SETTINGS), ship=ship)
     assert weights == [TIME_WEIGHTS["standard"]]

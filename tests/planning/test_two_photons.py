@@ -151,6 +151,7 @@ def test_the_optimiser_goes_downhill_and_its_path_has_the_loss_that_it_reports()
     assert loss_of(solution.path) == pytest.approx(solution.loss.min(), rel=1e-4)
 
 
+@pytest.mark.slow
 def test_trimming_a_dose_too_high_lowers_the_power_by_its_root(planned):
     edges, right = _EdgeCheck.of(Task.of(TEE, PROCESS, SETTINGS)), planned.solution.toolpath
     hot = replace(right, power=right.power * np.sqrt(1.03))
@@ -247,6 +248,7 @@ def test_a_plan_makes_up_for_braking():
     assert lost(report) == []
 
 
+@pytest.mark.slow
 def test_a_slow_link_is_planned_for():
     report = plan(TEE, quick(segment_rate=10.0, acceleration=(1e5, 1e5)), HASTE).report
     assert report.executed.motion.segment_rate <= 10 * 1.02

@@ -303,6 +303,7 @@ def all_advice() -> list[tuple[Advice, ...]]:
     return [advise(data, level) for data, level in variations()]
 
 
+@pytest.mark.slow
 def test_no_two_pieces_of_advice_contradict(all_advice: list[tuple[Advice, ...]]) -> None:
     for given_together in all_advice:
         ways: dict[str, set[int]] = {}

@@ -65,6 +65,7 @@ def words(job: Job, plan: dict[str, float], best: dict[str, float]) -> str:
     return wording.limit_in_words(report, limit, lambda fwhms: f"{1000 * FWHM * fwhms:.1f} µm")
 
 
+@pytest.mark.slow
 def test_a_gap_that_no_path_keeps_open_is_named_with_its_place(html: str) -> None:
     (place,) = re.findall(r"<li>1 gap closes at \((\d\.\d+), (\d\.\d+)\) mm\.</li>", section(html))
     x, y = map(float, place)
@@ -161,6 +162,7 @@ def test_no_better_quality_is_advised_where_the_limit_is_reached(close: Job) -> 
     assert not advised(0.099)
 
 
+@pytest.mark.slow
 def test_where_everything_prints_there_is_no_picture_of_what_does_not() -> None:
     job = with_limit(bars(3 * FWHM))
     assert job.report.limit

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 import shapely
 from exposures import STILL, exposure
-from sets import one_fast
 from shapes import minus, plus
 
 from laserpath import Settings, Spot, plan, profiles
@@ -160,7 +159,8 @@ def names(made: Board, one: Damage) -> str:
     return f"of net{'s' * (len(every) > 1)} {' and '.join(every)}" if every else ""
 
 
-@pytest.mark.parametrize("seed", one_fast(range(20), 2))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
 def test_the_verdict_names_exactly_the_faults_of_a_board(seed: int) -> None:
     rng = np.random.default_rng(seed)
     made = board(rng)

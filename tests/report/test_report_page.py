@@ -217,6 +217,7 @@ def test_a_plan_without_iterations_or_light_is_reported(job: Job) -> None:
     assert len([tag for tag, _ in page.tags if tag == "img"]) == 9
 
 
+@pytest.mark.slow
 def test_the_process_window_is_drawn_and_described(page: Reader) -> None:
     alt = "Edge error against dose, in focus and with a wider spot."
     assert alt in [a["alt"] for tag, a in page.tags if tag == "img"]

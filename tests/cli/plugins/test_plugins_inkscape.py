@@ -284,6 +284,7 @@ def test_a_drawing_without_a_folder_or_a_page(
     assert done.stderr.decode() == f"laserpath: {script.NO_PAGE}\n"
 
 
+@pytest.mark.slow
 def test_where_the_command_is_looked_for(
     fake: Callable[..., Path], drawing: Path, document: Path, tmp_path: Path
 ) -> None:

@@ -302,6 +302,7 @@ def test_every_layer_is_lit_at_its_height(stack: tuple[str, gcode.Moves]) -> Non
         assert size - 0.5 < x1 - x0 < size, "inside the edge, by half a spot at most"
 
 
+@pytest.mark.slow
 def test_it_is_dark_between_layers(stack: tuple[str, gcode.Moves]) -> None:
     _, moves = stack
     climbs = np.flatnonzero(np.diff(moves.z))
@@ -365,6 +366,7 @@ def test_other_controllers_are_dark_between_layers_too(dialect: str) -> None:
     assert not moves.on[(np.diff(moves.z) != 0) | moves.rapid].any()
 
 
+@pytest.mark.slow
 def test_uneven_layers_are_warned_of() -> None:
     text = sliced(square(2, 50, 40), square(2, 50, 40)).replace("G1 Z0.4", "G1 Z0.5")
     done = relaid(text, WIDE, replace(QUICK, iterations=0))
@@ -459,6 +461,7 @@ def test_the_forecast_of_the_layers_is_printed_before(
     )
 
 
+@pytest.mark.slow
 def test_layers_are_forecast_apart_and_together() -> None:
     process, settings = replace(WIDE, machine=Machine()), replace(QUICK, iterations=5)
     text = sliced(square(2, 50, 40), square(2, 50, 40), square(1, 50, 40))

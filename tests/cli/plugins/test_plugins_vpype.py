@@ -165,6 +165,7 @@ def test_bad_input_is_one_sentence(invoke: Callable[[str], Result]) -> None:
     assert not Path("out").exists()
 
 
+@pytest.mark.slow
 def test_the_pen_width_of_a_layer_is_the_line_s(invoke: Callable[[str], Result]) -> None:
     """Where no --stroke is given."""
     done = invoke(

@@ -47,11 +47,13 @@ def test_strokes_bend_where_the_picture_does():
     assert found.loss < 0.7 * straight.loss
 
 
+@pytest.mark.slow
 def test_straight_strokes_are_fitted_as_before_there_were_curved_ones():
     """The loss that `fit_strokes` came to when it knew lines only."""
     assert bow_fitted(steps=24, moves=1, curved=False).loss == pytest.approx(0.0614823545401857, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_a_fit_takes_as_many_steps_as_it_is_given():
     painter, target = StrokePainter(Canvas((20, 20))), np.zeros((20, 20, 3))
     for steps in (8, 9, 31):

@@ -85,6 +85,7 @@ def test_painter_s_order_counts_and_adding_has_none():
     assert apart["over"] > 0.1 and apart["add"] < 1e-13
 
 
+@pytest.mark.slow
 def test_the_threads_do_not_change_a_bit():
     given, slope = strokes(np.random.default_rng(5), 40), np.random.default_rng(6).normal(size=(*SHAPE, 3))
     one, many = (StrokePainter(Canvas(SHAPE)) for _ in range(2))
@@ -101,6 +102,7 @@ def test_a_stroke_covers_its_area():
     assert area == pytest.approx(9 * np.hypot(60.4, 21.3) + np.pi * 4.5**2, rel=2e-3)
 
 
+@pytest.mark.slow
 def test_a_curve_whose_control_is_in_the_middle_is_a_line():
     rng = np.random.default_rng(2)
     line = strokes(rng, 7)
@@ -183,6 +185,7 @@ def test_an_opaque_stroke_hides_what_is_beneath():
     assert found.alpha[1] != 0 and found.colour[1].any()
 
 
+@pytest.mark.slow
 def test_many_layers_of_almost_opaque_strokes_do_not_underflow():
     """In float32 the light through all of them would be 0, which is divided out again on the way up."""
     n = 20

@@ -79,6 +79,7 @@ def test_a_focus_in_the_resin_cures_deeper_than_one_at_its_surface():
     assert depths[1] > depths[0] + 1e-3
 
 
+@pytest.mark.slow
 def test_the_part_turned_over_is_seen_on_white():
     dose, process = exposed()
     found = cured_depth(LINE, GRID, dose, process)

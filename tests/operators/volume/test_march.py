@@ -31,6 +31,7 @@ def test_the_picture_is_the_plain_one(opacity):
 BOX = (-0.8, -0.6, -0.5), (0.7, 0.5, 0.6)
 
 
+@pytest.mark.slow
 def test_samples_outside_the_box_are_left_out():
     values, masked = volume(np.random.default_rng(3)), replace(MARCH, box=BOX)
     expected = plain.picture(values, masked, CAMERAS)

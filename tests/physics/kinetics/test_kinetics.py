@@ -95,12 +95,14 @@ def test_of_second_order_the_root_of_the_intensity_counts() -> None:
     assert fast == pytest.approx(slow / 2, rel=0.01)
 
 
+@pytest.mark.slow
 def test_no_conversion_before_the_oxygen_is_gone() -> None:
     kinetics = Kinetics(radical_dose=0.5, propagation=1.0, inhibition=1e5, termination=1.0)
     for dose, expected in ((0.45, 0.0), (0.5, 0.0), (0.75, 0.5), (1.0, 1.0)):
         assert used(kinetics, steady(dose / 10, 10.0), 40.0) == pytest.approx(expected, abs=0.01)
 
 
+@pytest.mark.slow
 def test_oxygen_comes_back_between_two_exposures() -> None:
     """A second exposure at once cures more than one after the oxygen has returned."""
     kinetics = Kinetics(

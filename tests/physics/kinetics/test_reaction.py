@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from reaction_kernels import CASES, adjoint_all, after_all, case
 from scipy.integrate import solve_ivp
+from sets import one_fast
 
 
 def exact(cell: np.ndarray, s: float, rates: np.ndarray) -> np.ndarray:
@@ -25,7 +26,11 @@ def of_one_flow(name: str) -> bool:
     return k_1 == k_2 == 0 or k_o * oxygen == 0 or radicals == 0
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if of_one_flow(name)])
+OF_ONE_FLOW = [name for name in CASES if of_one_flow(name)]
+LONGEST = {"just below the branch", "as many"}
+
+
+@pytest.mark.parametrize("name", one_fast(OF_ONE_FLOW, *(set(OF_ONE_FLOW) - LONGEST)))
 def test_a_flow_alone_is_exact(name: str) -> None:
     cell, s, rates = case(name)
     np.testing.assert_allclose(
@@ -33,6 +38,7 @@ def test_a_flow_alone_is_exact(name: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_half_the_steps_have_four_times_the_error() -> None:
     """Both flows at once, equally fast."""
     cell, end, rates = np.array([[0.8, 1.0, 0.9]]), 0.4, np.array([[5.0, 2.0, 5.0, 3.0]])

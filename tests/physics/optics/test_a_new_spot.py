@@ -165,6 +165,7 @@ def test_it_spreads_in_depth_as_it_was_measured() -> None:
     assert dose * np.exp(-cured.depth[at] / 0.3) == pytest.approx(0.1, rel=0.02)
 
 
+@pytest.mark.slow
 def test_a_plan_is_made_for_it() -> None:
     """Its edges are where they were drawn by the closed form of the dose, too."""
     design = Design(box(0, 0, 0.6, 0.4), name="plate")

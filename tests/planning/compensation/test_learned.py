@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import small
 from builders import energy_path
+from sets import one_fast
 
 from laserpath.machine import convert
 from laserpath.machine.powers import energies, energy_at_full_power
@@ -32,7 +33,7 @@ def figures(program: MachineProgram, dialect: str) -> PrintFigures:
     return Exposure(program, small.task(dialect).scene, program.path).executed.figures
 
 
-@DIALECTS
+@pytest.mark.parametrize("dialect", one_fast(small.MACHINES, "marlin"))
 def test_the_print_is_truer_than_that_of_the_plain_export(dialect: str) -> None:
     """The export gives each move its energy as commanded, and does not know the design."""
     plain = figures(MachineProgram.written(small.path(dialect), small.task(dialect).process), dialect)

@@ -104,7 +104,7 @@ def test_a_drift_is_no_sharper_than_a_corner(name):
 
 
 @pytest.mark.parametrize("pitch", one_fast([PITCH, 1.5 * FWHM], 1.5 * FWHM))
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", one_fast(SHAPES, "holed", "islands"))
 def test_it_covers_what_rings_cover(name, pitch):
     area = SHAPES[name]
     largest, rings = gaps(strokes_of(area, pitch), area).max(), gaps(contour_of(area, pitch), area).max()

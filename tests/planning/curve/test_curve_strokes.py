@@ -70,6 +70,7 @@ def test_no_more_strokes_than_asked_for_and_too_few_are_refused():
         first_strokes(CROSS, PROCESS, replace(SETTINGS, strokes=3))
 
 
+@pytest.mark.slow
 def test_wide_lines_become_lines_side_by_side_and_areas_are_filled():
     bar = fitted_lines(lines([(1, 1), (3, 1)], width=2.4 * FWHM), PROCESS, SETTINGS)
     assert len(bar.strokes) == 2
