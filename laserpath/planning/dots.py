@@ -2,7 +2,8 @@
 
 A stroke far shorter than the spot exposes the same round dot as a point, but no controller exposes a point:
 GRBL's M4 is dark where the head has no speed, and a stroke shorter than a motor step is not a move at all. So
-a stroke whose extent is below `DOT_FWHM` becomes a straight line of that length, with the same energy.
+a stroke whose extent is below `DOT_FWHM` becomes a straight line of that length, with the same energy. Marlin
+leaves out longer moves, too: its dots are as long as the shortest that it takes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from laserpath.machine.powers import within_power
 from laserpath.physics import optics
 from laserpath.planning.optimise.loop import bounds_of
 from laserpath.planning.task import Task
-from laserpath.types import EnergyPath, Process, Spot, StraightMoves, Toolpath
+from laserpath.types import EnergyPath, Machine, Process, Spot, StraightMoves, Toolpath
 
 DOT_FWHM = 0.2
 """Least extent of a stroke, which exposes a dot: a longer one makes dots oval, and in a shorter one GRBL's M4
@@ -32,9 +33,9 @@ _BRIEF = 3.0
 """Segments of GRBL that a last stroke may last without such a move: with more, fewer plans have one."""
 
 
-def shortest_stroke(spot: Spot) -> float:
+def shortest_stroke(machine: Machine, spot: Spot) -> float:
     """mm, the least extent of a stroke, along the diagonal of its bounding box."""
-    return DOT_FWHM * optics.fwhm(spot)
+    return max(DOT_FWHM * optics.fwhm(spot), convert.controller(machine).shortest_move)
 
 
 def is_short(stroke: Floats, least: float) -> bool:
@@ -59,7 +60,8 @@ def stroke_of_dot(stroke: Floats, least: float) -> Floats:
 
 def drawn_out(path: EnergyPath, process: Process) -> EnergyPath:
     """The path with strokes that are shorter than a dot may be drawn out to lines, at their energies."""
-    least, machine = shortest_stroke(process.spot), process.machine
+    machine = process.machine
+    least = shortest_stroke(machine, process.spot)
     xy, energy, speed = path.xy.copy(), path.energy.copy(), path.speed.copy()
     deposited, kept = path.energy * path.length, np.ones(len(xy), np.bool_)
     for first, last in runs(path.on):

@@ -61,6 +61,15 @@ def test_drawn_out_strokes_keep_their_energy_and_others_are_left_alone(order: in
     assert drawn_out(drawn, process) is drawn
 
 
+def test_dots_on_marlin_are_as_long_as_its_shortest_move() -> None:
+    """It leaves out shorter ones, and all of their light."""
+    process = Process(SPOT_100, Resin(), MACHINES["marlin"])
+    path = energies(Toolpath([[1, 1], [1.03, 1], [2, 2], [2.1, 2]], [3.0, 0, 3], [10.0, 100, 10]), SPOT_100)
+    drawn = drawn_out(path, process)
+    np.testing.assert_allclose(extents(drawn), [7 / 80, 0.1])
+    np.testing.assert_allclose(*((one.energy * one.length)[one.on] for one in (path, drawn)))
+
+
 def test_a_dot_at_the_end_of_a_grbl_program_shines() -> None:
     """The last move ends at rest, where M4 is dark; with a run-out it is no longer the last."""
     process = Process(SPOT_100, Resin(), Machine())

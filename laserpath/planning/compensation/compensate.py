@@ -21,7 +21,7 @@ from laserpath.base.plan_steps import PlanPart
 from laserpath.design.scene import Scene
 from laserpath.machine import convert
 from laserpath.machine.powers import energies, exposing, within_power
-from laserpath.machine.program import MachineProgram, early, prepared, with_energies
+from laserpath.machine.program import MachineProgram, early, joined, prepared, with_energies
 from laserpath.measure import edge_errors
 from laserpath.physics.dose import DoseModel, accurate_model, usual_model
 from laserpath.planning.compensation.levels import best_levels
@@ -40,7 +40,7 @@ from laserpath.planning.optimise.objective import EdgeTerm, Objective
 from laserpath.planning.optimise.write_time import WriteTimeTerm
 from laserpath.planning.smooth import fed
 from laserpath.planning.task import Task
-from laserpath.types import EnergyPath, Machine, Spot, Toolpath
+from laserpath.types import EnergyPath, Machine, Process, Spot, Toolpath
 
 Listener = Callable[[Progress], None]
 
@@ -53,6 +53,9 @@ _LOST_DOT_FWHM = 0.5
 
 _BRIGHTEST = 1.015
 """Largest dose, relative to the resin's, of a round that is taken though a brighter one has more edges."""
+
+_ROUNDED = 1 - 1e-6
+"""Share of the shortest move from which a move of whole steps counts as so long."""
 
 _SLOWER = (0.95, 0.9, 0.8)
 """Shares of their speed that are tried for lost dots: smaller ones bring fainter dots back, but wide."""
@@ -135,9 +138,20 @@ def _split(path: Toolpath, task: Task) -> EnergyPath:
 
 
 def _feasible(path: EnergyPath, task: Task) -> EnergyPath:
-    """The path as the controller would round it, without dots too short to shine, within the link's rate."""
+    """The path as the controller would round it, of moves that it takes, within the link's rate."""
     spot, machine = task.scene.spot, task.machine
-    return fed(on_steps(drawn_out(path, task.process), machine, spot), spot, machine)
+    drawn = _taken(drawn_out(path, task.process), task.process)
+    return fed(on_steps(drawn, machine, spot), spot, machine)
+
+
+def _taken(path: EnergyPath, process: Process) -> EnergyPath:
+    """The path with strokes drawn again of which the controller would leave a move out, and its light."""
+    shortest = convert.controller(process.machine).shortest_move
+    extent = np.abs(np.diff(path.xy, axis=0)).max(axis=1)
+    if not (path.on & (extent < _ROUNDED * shortest)).any():
+        return path
+    drawn = joined(exposing(path, process.machine, process.spot), process)
+    return energies(convert.from_moves(drawn, process.machine), process.spot)
 
 
 def _executed_loss(path: EnergyPath, model: DoseModel, objective: Objective, task: Task) -> float:
@@ -299,11 +313,13 @@ def on_steps(path: EnergyPath, machine: Machine, spot: Spot) -> EnergyPath:
     rounds = gcode.dialect(machine.dialect).firmware.rounds_vertices
     if machine.steps is None or not rounds or not path.on.any():
         return path
-    least, steps, deposited = shortest_stroke(spot), np.asarray(machine.steps), path.energy * path.length
+    steps, deposited = np.asarray(machine.steps), path.energy * path.length
+    least, fewest = shortest_stroke(machine, spot), convert.controller(machine).shortest_steps
     at: Floats = np.rint(path.xy * steps)
     for first, last in runs(path.on):
         stroke = at[first : last + 1]
-        if (stroke == stroke[0]).all() or is_short(stroke / steps, least):
+        short = is_short(stroke / steps, least) or np.ptp(stroke, axis=0).max() < fewest
+        if short or (stroke == stroke[0]).all():
             start, end = path.xy[first] * steps, path.xy[last] * steps
             at[first:last], at[last] = _line_of_steps(start, end, least * steps)
             deposited[last - 1] = deposited[first:last].sum()

@@ -86,11 +86,13 @@ class CornerSpeeds(NamedTuple):
     """square: (rows + 1,) (mm/s)², planned speed at each vertex.
 
     acceleration: (2,) mm/s².  deviation: mm, of a junction.
+    shortest: mm along x or y, of a move that the controller does not add to the next one.
     """
 
     square: Array
     acceleration: Array
     deviation: float
+    shortest: float
 
 
 class ShiftEffects(NamedTuple):
@@ -244,7 +246,9 @@ def _best(
             most = -_change_at(pull, gone, x, y) - paid
             if most <= best:
                 continue
-            if not _free(xy, j, x, y, gone, step, room, furthest) or not _keeps_speed(
+            if not _free(xy, j, x, y, gone, step, room, furthest):
+                continue
+            if not _keeps_moves(xy, j, x * step[0], y * step[1], corners.shortest) or not _keeps_speed(
                 xy, j, x * step[0], y * step[1], corners
             ):
                 continue
@@ -270,6 +274,22 @@ def _free(xy: Array, j: int, x: int, y: int, gone: Ints, step: Array, room: Arra
         return False
     for i in (j - 1, j + 1):
         if i < len(xy) and abs(xy[i, 0] - a) < step[0] / 2 and abs(xy[i, 1] - b) < step[1] / 2:
+            return False
+    return True
+
+
+@njit
+def _keeps_moves(xy: Array, j: int, dx: float, dy: float, shortest: float) -> bool:
+    """Whether no move at vertex j becomes so short by its shift that the controller leaves it out.
+
+    Its light would be lost, or the next move's would begin where it begins.
+    """
+    for i in (j - 1, j + 1):
+        if i < 0 or i >= len(xy):
+            continue
+        x, y = xy[j, 0] - xy[i, 0], xy[j, 1] - xy[i, 1]
+        after = max(abs(x + dx), abs(y + dy))
+        if after < shortest - POINT and after < max(abs(x), abs(y)) - POINT:
             return False
     return True
 
@@ -610,4 +630,7 @@ def _corners(moves: gcode.Moves, machine: Machine) -> CornerSpeeds:
     limits = convert.limits(machine)
     entry = gcode.motion.profile(moves, limits).entry
     acceleration = np.asarray(limits.acceleration, np.float64)
-    return CornerSpeeds(np.append(entry, 0.0) ** 2, acceleration, float(limits.junction_deviation))
+    shortest = convert.controller(machine).shortest_move
+    return CornerSpeeds(
+        np.append(entry, 0.0) ** 2, acceleration, float(limits.junction_deviation), float(shortest)
+    )

@@ -245,7 +245,7 @@ def drawn(tour: Sequence[Floats], process: Process, settings: Settings) -> Energ
 
     A stroke that is nearly a point, such as a ring that just fits into a dot, becomes a line.
     """
-    fwhm, least = optics.fwhm(process.spot), shortest_stroke(process.spot)
+    fwhm, least = optics.fwhm(process.spot), shortest_stroke(process.machine, process.spot)
     pieces = [subdivide(stroke_of_dot(stroke, least), settings.segment_fwhm * fwhm) for stroke in tour]
     # A wide area of lines a pitch apart gets the mean dose q/pitch; a third more cures its edge.
     energy = 4 / 3 * process.resin.critical_dose * settings.pitch_fwhm * fwhm

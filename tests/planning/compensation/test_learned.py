@@ -82,6 +82,17 @@ def test_a_stroke_below_a_step_becomes_one_step_at_its_energy(order: int) -> Non
         assert (one.energy <= energy_at_full_power(one.speed, machine, spot) * (1 + 1e-12)).all()
 
 
+def test_no_light_is_left_out_with_a_short_move_on_marlin() -> None:
+    """Learning may draw vertices together, and of fewer than 6 steps Marlin makes no move."""
+    task = small.task("marlin")
+    xy = [[1, 1], [1.5, 1], [1.5, 1.03], [1.1, 1.03], [1.1, 1.4], [1.6, 1.4]]
+    path = energy_path(xy, [2.0, 3.0, 2.0, 0.0, 2.0], [20.0] * 5)
+    drawn = compensate._feasible(path, task)
+    assert np.abs(np.diff(drawn.xy, axis=0)).max(axis=1)[drawn.on].min() > 5.9 / 80
+    assert (drawn.energy * drawn.length).sum() == pytest.approx((path.energy * path.length).sum())
+    np.testing.assert_allclose(drawn.xy[[0, -1]], path.xy[[0, -1]])
+
+
 @DIALECTS
 def test_without_iterations_only_the_levels_are_chosen(dialect: str) -> None:
     task = small.task(dialect)

@@ -11,6 +11,7 @@ import small
 from test_levels import fitted, measured
 
 from laserpath.base.compute import beside
+from laserpath.machine import convert
 from laserpath.planning.compensation import levels, places
 from laserpath.planning.compensation.levels import best_levels
 from laserpath.planning.compensation.places import best_places
@@ -42,6 +43,17 @@ def test_only_vertices_change_and_by_whole_steps(dialect: str) -> None:
     assert np.abs(steps).max() > 0.9, "some vertices have moved"
     assert np.abs(steps).max() < 2.1
     np.testing.assert_allclose(steps, np.rint(steps), atol=0.1)  # digits written
+
+
+def test_no_move_becomes_too_short_for_marlin() -> None:
+    """Marlin adds a move of fewer than 6 steps to the next one, whose light then begins where it began."""
+    task = small.task("marlin")
+    shortest = convert.controller(task.machine).shortest_move
+    program = fitted(task, "marlin")
+    moved = best_places(program, task, 0.15, 0.0015)
+    before, after = (np.abs(np.diff(one.path.xy, axis=0)).max(axis=1) for one in (program, moved))
+    assert (after > np.minimum(before, shortest) - 1e-4).all()
+    assert np.abs(after - before).max() > 0.9 / 80, "some moves have changed"
 
 
 def test_looking_only_at_what_has_changed_gives_the_same_as_looking_at_all(
