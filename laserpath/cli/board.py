@@ -227,6 +227,8 @@ def _read(
     choices = values.get("layers", ())
     for one in choices:
         check_exposable(one.name)
+        if one.values.get("follow"):
+            raise InputError(f"layer {one.name!r}: follow says nothing about a board; take it out")
     wanted = names_on(choices)
     tolerance = FLATTEN_FWHM * optics.fwhm(process.spot)
     return load_board(list(map(Path, files)), tolerance=tolerance, layers=wanted or None, files=named)

@@ -117,6 +117,7 @@ def _tables(layers: Sequence[ListedLayer], noun: str) -> Iterator[str]:
         f"#   dose = 1.2             times its resin's critical dose, {low:g} to {high:g}",
         '#   dose = "42mJ/cm2"      or the dose itself',
         "#   passes = 2             repeats of its path, which share its light",
+        "#   follow = true          its lines are the path, and nothing else of it is exposed",
         '#   quality = "fine"       or any other option of the plan: max_epe, pitch, angle, iterations …',
         '#   resin = "other.toml"   its own resin',
     )

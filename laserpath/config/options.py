@@ -253,9 +253,17 @@ _PLAN = (
     ),
 )
 
+_FOLLOW = Option(
+    name="follow",
+    sets="Reading.follow",
+    parse=values.yes_no,
+    help="Expose the lines of the drawing along themselves, each in its width, and nothing else",
+    drawings_only=True,
+)
+
 _SPLIT = (
     Option(
-        name="layers", sets="Reading.split", parse=LayerList((_PROCESS[1], *_PLAN)), metavar="LIST",
+        name="layers", sets="Reading.split", parse=LayerList((_PROCESS[1], _FOLLOW, *_PLAN)), metavar="LIST",
         help="SVG, DXF, GDSII, OASIS, GeoJSON: a program for each of these layers, in this order, all with "
         "one zero: pads,text. In a project file each may have settings of its own",
     ),
@@ -303,13 +311,7 @@ _DESIGN = (
         help="DXF, Gerber, GeoJSON, WKT: width on the part of open lines that have none",
         default="they are left out, or are one FWHM wide if there is nothing else",
     ),
-    Option(
-        name="follow",
-        sets="Reading.follow",
-        parse=values.yes_no,
-        help="Expose the lines of the drawing along themselves, each in its width, and nothing else",
-        drawings_only=True,
-    ),
+    _FOLLOW,
     Option(
         name="pixel",
         sets="Reading.pixel",

@@ -34,6 +34,8 @@ IN_HEAD = f"{NAME}, to plan this again:"
 _COMMENTS = re.compile(r"(?:[ \t]*[;(][^\n]*\n)*")
 """The comments with which a program begins."""
 _TABLES = ("machine", "resin", "spot")
+_ITEM = re.compile(r"""(\{\w+ = )?("(?:\\.|[^"\\])*"|[^\[\]{},\s]+)((?(1)[^}]*\}))""")
+"""An item of a list: a string or a number, also as the first value of a table, with what is around it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +195,8 @@ def _tables_of_parts(parts: Sequence[Part], same: Collection[str]) -> Iterator[s
 
     recipe = toml("\n".join(line for line in parts[0][0].recipe if not line.startswith("#")))
     planned = [part for design, _, _ in parts if (part := design.part)]
+    listed = [one if isinstance(one, dict) else {"name": one} for one in recipe.get("layers", ())]
+    followed = [one["name"] for one in listed if one.get("follow")]
     resins = len({process.resin for _, process, _ in parts}) > 1
     numbers = [part.number for part in planned]
     whole = numbers == list(range(1, recipe.get("colours", 0) + 1))
@@ -201,13 +205,17 @@ def _tables_of_parts(parts: Sequence[Part], same: Collection[str]) -> Iterator[s
     for part, (_, process, settings) in zip(planned, parts, strict=True):
         yield "[[layers]]"
         yield f"name = {quoted(part.name if part.kind == 'layer' else str(part.number))}"
+        if part.name in followed:
+            yield "follow = true"
         yield from _settings(settings, {field.name for field in fields(settings)} - set(same))
         if resins:
             yield "[layers.resin]"
             yield from writing.text(process.resin).splitlines()
-    for name in recipe.get("layers", ()):
-        if name not in [part.name for part in planned]:
-            yield from ("[[layers]]", f"name = {quoted(name)}", "on = false")
+    for one in listed:
+        if one["name"] not in [part.name for part in planned]:
+            yield from ("[[layers]]", f"name = {quoted(one['name'])}", "on = false")
+            if one["name"] in followed:
+                yield "follow = true"
 
 
 def narrow(text: str, width: int = 60, refused: str = "") -> Iterator[str]:
@@ -220,9 +228,9 @@ def narrow(text: str, width: int = 60, refused: str = "") -> Iterator[str]:
         key, _, value = plain.partition(" = ")
         if len(plain) > width and value.startswith("["):
             yield f"{key} = ["
-            for one in re.findall(r'"(?:\\.|[^"\\])*"|[^\[\],\s]+', value):
-                *lines, last = _folded("", one, width)
-                yield from (*lines, f"{last},")
+            for before, item, after in _ITEM.findall(value):
+                *lines, last = _folded(before, item, width - len(after))
+                yield from (*lines, f"{last}{after},")
             yield "]"
         else:
             yield from _folded(f"{key} = ", value, width) if value.startswith('"') else (plain,)

@@ -209,8 +209,14 @@ def reading_of(given: Values, tolerance: float) -> Reading:
     values = _fields("Reading", given)
     choices = _choices({"layers": values.pop("split", None)})
     wanted = tuple(values.pop("layers", ()))
+    own = [one.name for one in choices if "follow" in one.values]
+    if own and values.get("colours"):
+        raise InputError(f"layer {own[0]!r}: follow is of all colours, or of none: give --follow")
     if choices and not values.get("colours"):
         values["split"] = tuple(one.name for one in choices)
+        every = values.get("follow", False)
+        values["followed"] = tuple(one.name for one in choices if one.values.get("follow", every))
+        values["follow"] = len(values["followed"]) == len(choices)
         if not wanted:
             on = layers.names_on(choices)
             wanted = on if len(on) < len(choices) else ()

@@ -169,18 +169,13 @@ def found_parts(path: str | os.PathLike[str], reading: Reading) -> tuple[FoundPa
 
 
 def _found_layers(data: bytes, format_: str, reading: Reading) -> tuple[FoundPart, ...]:
-    """The layers of a drawing; one of a name that several have is shown if any of them is."""
+    """The layers of a drawing."""
     if not _heeds(format_, "split"):
         return ()
-    shown: dict[str, bool] = {}
-    for name, seen in _module(format_).layer_names(data, reading):
-        shown[name] = shown.get(name, False) or seen
-    if not shown:
-        return ()
-    read = _module(format_).read_layers(data, "drawing", replace(reading, split=tuple(shown))).layers
+    read = _module(format_).read_layers(data, "drawing", reading)
     return tuple(
         FoundPart(name, seen, None, str(one)) if isinstance(one, InputError) else FoundPart(name, seen, one)
-        for (name, seen), one in zip(shown.items(), read, strict=True)
+        for (name, seen), one in zip(read.shown.items(), read.layers, strict=True)
     )
 
 

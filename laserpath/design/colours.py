@@ -22,7 +22,7 @@ colour that most of the picture's outermost pixels have.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -36,6 +36,7 @@ from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.errors import InputError
 from laserpath.base.overlay import tidy, union
 from laserpath.design.reading import Reading
+from laserpath.design.vector import Line, followed
 from laserpath.types import Design, Part
 
 RGB = tuple[float, float, float]
@@ -65,10 +66,11 @@ grey than to any pure green, and still looks green. A larger value calls more co
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """Colours that count as one, and the area where they show, mm."""
+    """Colours that count as one, and the area where they show, mm. lines: those that are to be followed."""
 
     group: Group
     area: BaseGeometry
+    lines: tuple[Line, ...] = ()
 
 
 def merged(weights: Mapping[RGB, float], count: int) -> list[Group]:
@@ -147,10 +149,12 @@ def designs(
     page: tuple[float, float, float, float],
     reading: Reading,
     said: tuple[tuple[str, ...], tuple[str, ...]],
+    filled: int = 0,
 ) -> tuple[Design, ...]:
     """A design for each of `reading.colours` colours, the largest first; raises if there are fewer.
 
-    patches: areas that do not overlap.  said: warnings and source of the drawing.
+    patches: areas that do not overlap, or lines.  said: warnings and source of the drawing.  filled: number
+    of shapes that are left out where lines are followed.
     """
     count, warnings = reading.colours or 1, said[0]
     if len(patches) < count:
@@ -160,18 +164,23 @@ def designs(
     for group in merged({first: patch.area.area for first, patch in by_first.items()}, count):
         some = [by_first[first] for first in group]
         area = some[0].area if len(some) == 1 else tidy(union([patch.area for patch in some]))
-        found.append(Patch(tuple(rgb for patch in some for rgb in patch.group), area))
+        lines = tuple(line for patch in some for line in patch.lines)
+        found.append(Patch(tuple(rgb for patch in some for rgb in patch.group), area, lines))
     found.sort(key=lambda patch: -patch.area.area)
     if sum(len(patch.group) for patch in found) > count:
         warnings = (*warnings, _merging(found))
     hull = shapely.convex_hull(shapely.geometrycollections([patch.area for patch in found]))
-    return tuple(
-        Design(
-            shapely.normalize(patch.area), f"{name}-{k}-{named(patch.group[0])}", page, warnings, said[1],
-            part=Part(name, k, named(patch.group[0]), written(patch.group[0]), hull),
-        )
-        for k, patch in enumerate(found, 1)
-    )  # fmt: skip
+    out = []
+    for k, patch in enumerate(found, 1):
+        own = f"{name}-{k}-{named(patch.group[0])}"
+        part = Part(name, k, named(patch.group[0]), written(patch.group[0]), hull)
+        if patch.lines:
+            design = followed(patch.lines, own, reading, filled, warnings)
+            design = replace(design, source=(*said[1], *design.source))
+        else:
+            design = Design(shapely.normalize(patch.area), own, warnings=warnings, source=said[1])
+        out.append(replace(design, page=page, part=part))
+    return tuple(out)
 
 
 class TooFewColours(InputError):

@@ -326,8 +326,8 @@ class FileFormat:
 
     module: in `laserpath/design/`, with `read(data: bytes, name: str, reading: Reading) → Design`;
     `vector.py` is a short one. If it heeds `colours`, also with `read_colours`, of the same arguments, → a
-    design for each colour; if it heeds `split`, with `read_layers` → the `LayersRead` of it, and
-    `layer_names(data, reading)` → (name, whether it is shown) of each.
+    design for each colour; if it heeds `split`, with `read_layers` → the `LayersRead` of it, of all layers
+    if it is empty.
     suffixes: the usual ones.  heeds: the fields of `Reading` that apply to it.
     magic: first bytes of its files, any of them.  is_text: whether a text, from its first letter on, is of
     this format; None only for a binary format, which then has `magic`.
@@ -362,8 +362,8 @@ def _is_gerber(text: str) -> bool:
     return not (text.startswith(("<", "{", "[")) or _is_wkt(text)) and _GERBER.search(text) is not None
 
 
-_DRAWING = frozenset({"layers", "split", "unit", "line_width", "follow"})
-_LAYOUT = frozenset({"layers", "split", "cell", "follow"})
+_DRAWING = frozenset({"layers", "split", "unit", "line_width", "follow", "followed"})
+_LAYOUT = frozenset({"layers", "split", "cell", "follow", "followed"})
 _IMAGE = frozenset({"pixel", "threshold", "grey", "colours", "colour"})
 _BOARD = (".gbr", ".ger", ".gtl", ".gbl", ".gts", ".gbs", ".gto", ".gbo", ".gko", ".gm1")
 _TIFF = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
@@ -375,7 +375,7 @@ FORMATS = {
             "SVG",
             "svg",
             (".svg", ".svgz"),
-            frozenset({"layers", "split", "unit", "colours", "colour", "follow"}),
+            frozenset({"layers", "split", "unit", "colours", "colour", "follow", "followed"}),
             is_text=_is_svg,
         ),
         FileFormat("DXF", "dxf", (".dxf",), _DRAWING, (b"AutoCAD Binary DXF",), _is_dxf),

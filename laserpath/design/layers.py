@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -38,11 +38,21 @@ class FoundPart:
 class LayersRead(NamedTuple):
     """What a reader has of `reading.split`: of each layer its design, or why it has none.
 
-    unlisted: names of layers that are shown, but not among them.
+    shown: name of every layer of the file → whether it is read if none is named. Without a `split` they are
+    all read.  unlisted: names of layers that are shown, but not among those of `split`.
     """
 
+    shown: Mapping[str, bool]
     layers: tuple[Design | InputError, ...]
     unlisted: tuple[str, ...] = ()
+
+
+def any_shown(layers: Iterable[tuple[str, bool]]) -> dict[str, bool]:
+    """Name → whether it is shown; a name that several layers have is shown if any of them is."""
+    out: dict[str, bool] = {}
+    for name, shown in layers:
+        out[name] = shown or out.get(name, False)
+    return out
 
 
 def each_alone(reading: Reading, read: Callable[[Reading], Design]) -> tuple[Design | InputError, ...]:
@@ -50,7 +60,7 @@ def each_alone(reading: Reading, read: Callable[[Reading], Design]) -> tuple[Des
     found: list[Design | InputError] = []
     for layer in reading.split:
         try:
-            found.append(read(replace(reading, layers=(layer,))))
+            found.append(read(reading.alone(layer)))
         except InputError as error:
             found.append(error)
     return tuple(found)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -54,6 +54,7 @@ class Reading:
     is one design.  colour: the only one of them to read, by its number or name; None: all.  split: names of
     layers that become a design each, of which only `layers` are wanted; (): all is one design.
     follow: whether lines are read as the path of the spot (`vector.followed`), and nothing else.
+    followed: the layers of `split` that are read so although `follow` is not set.
     """
 
     tolerance: float
@@ -69,6 +70,7 @@ class Reading:
     colour: str | None = None
     split: tuple[str, ...] = ()
     follow: bool = False
+    followed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.tolerance) and self.tolerance > 0):
@@ -95,8 +97,6 @@ class Reading:
         again = next((one for k, one in enumerate(self.split) if one in self.split[:k]), None)
         if again is not None:
             raise InputError(f"layer {again!r} is listed twice; each layer has one program")
-        if self.follow and (self.split or self.colours is not None):
-            raise InputError("--follow cannot be used with --layers or --colours: it makes one program")
         if self.split and self.grey is not None:
             raise InputError("--grey cannot be used with --layers: give one of them")
         if self.split and self.colours is not None:
@@ -113,15 +113,24 @@ class Reading:
         """The layers that become a design each."""
         return tuple(one for one in self.split if one in self.layers) if self.layers else self.split
 
+    def alone(self, layer: str) -> Reading:
+        """How that layer of `split` is read."""
+        return replace(self, layers=(layer,), follow=self.follow or layer in self.followed)
+
     @property
     def hairline(self) -> float:
         """Width of lines in a drawing of nothing else: the spot's FWHM, mm on the part."""
         return self.tolerance * self.grown / FLATTEN_FWHM
 
+    def _listed(self, layer: str) -> str:
+        """A layer in the list of a project file."""
+        own = not self.follow and layer in self.followed
+        return f"{{name = {quoted(layer)}, follow = true}}" if own else quoted(layer)
+
     def recipe(self) -> Iterator[str]:
         """The same as lines of a project file."""
         if self.split:
-            yield f"layers = [{', '.join(quoted(layer) for layer in self.split)}]"
+            yield f"layers = [{', '.join(map(self._listed, self.split))}]"
         if self.layers:
             yield f"layer = [{', '.join(quoted(layer) for layer in self.layers)}]"
         for name in ("cell", "unit"):

@@ -192,13 +192,8 @@ def json_kind(value: Any) -> str:
 _LINES = ("LineString", "MultiLineString", "Point", "MultiPoint")
 
 
-def gather(
-    text: str, shapes: Shapes, layers: tuple[str, ...] = (), seen: dict[str, None] | None = None
-) -> None:
-    """Add the geometries of a GeoJSON text to the shapes. layers: values of the property "layer"; (): all.
-
-    seen: all values of that property, in their order, are added to it.
-    """
+def _json_object(text: str) -> dict[str, Any]:
+    """The object of a GeoJSON text."""
     try:
         root = json.loads(text, parse_constant=_not_finite)
     except json.JSONDecodeError as error:
@@ -213,13 +208,22 @@ def gather(
         raise InputError(f"the JSON holds what cannot be read: {str(error).partition(';')[0]}") from None
     if not isinstance(root, dict):
         raise InputError(f"the file is not GeoJSON: it holds {json_kind(root)}, not an object with a type")
+    return root
+
+
+def _gather(root: dict[str, Any], shapes: Shapes, layers: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Add the geometries of a GeoJSON object to the shapes; return the layers that it has, in their order.
+
+    layers: values of the property "layer" that count; (): all.
+    """
     if root.get("crs") is not None:
         shapes.warn("the file's reference system (crs) is ignored: its coordinates are read as plane lengths")
-    seen = {} if seen is None else seen
+    seen = dict[str, None]()
     for where, width, geometry in _geometries(root, layers, seen):
         _add_geometry(geometry, where, width, shapes)
     if missing := [layer for layer in layers if layer not in seen]:
         raise unknown("layer", missing[0], sorted(seen))
+    return tuple(seen)
 
 
 def _not_finite(word: str) -> float:
@@ -349,15 +353,32 @@ TOLERANCE = 1e-3  # mm, default for round ends and joins
 def read(data: bytes, name: str, reading: Reading) -> Design:
     """The design in a GeoJSON or WKT file, told apart by the first letter. name: of the design."""
     text = _text(data)
-    unit = reading.unit or "mm"
-    shapes = Shapes(float(LENGTH[unit]), reading.tolerance)
-    is_json = text.startswith(("{", "["))
-    if is_json:
-        gather(text, shapes, reading.layers)
-    elif reading.layers:
+    if _is_json(text):
+        return _of_json(_json_object(text), name, reading)
+    if reading.layers:
         raise InputError(f"WKT has no layers, but layer {reading.layers[0]!r} is requested")
-    else:
-        _gather_wkt(text, shapes)
+    shapes = _shapes(reading)
+    _gather_wkt(text, shapes)
+    return _design(shapes, name, reading, "WKT")
+
+
+def _is_json(text: str) -> bool:
+    return text.startswith(("{", "["))
+
+
+def _shapes(reading: Reading) -> Shapes:
+    return Shapes(float(LENGTH[reading.unit or "mm"]), reading.tolerance)
+
+
+def _of_json(root: dict[str, Any], name: str, reading: Reading) -> Design:
+    """The design of a GeoJSON object."""
+    shapes = _shapes(reading)
+    _gather(root, shapes, reading.layers)
+    return _design(shapes, name, reading, "GeoJSON")
+
+
+def _design(shapes: Shapes, name: str, reading: Reading, format_: str) -> Design:
+    """The design of what a file has."""
     if reading.follow:
         bare = [(shapes.scale * np.asarray(xy, np.float64), None) for xy, _ in shapes.bare]
         filled = shapes.filled + len(shapes.rings)
@@ -367,24 +388,23 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
     if area.is_empty:
         reasons = f" ({'; '.join(shapes.warnings())})" if shapes.warnings() else ""
         raise InputError(f"the design is empty: none of its polygons has an area{reasons}")
-    source = (f"{'GeoJSON' if is_json else 'WKT'} in {unit}",)
+    source = (f"{format_} in {reading.unit or 'mm'}",)
     return Design(shapely.normalize(area), name, warnings=shapes.warnings(), source=source)
 
 
 def read_layers(data: bytes, name: str, reading: Reading) -> LayersRead:
     """A design for each layer of `reading.split`, or why it has none. name: of the drawing."""
-    read(data, name, replace(reading, layers=reading.split))  # which refuses those that are not there
-    found = each_alone(reading, lambda alone: read(data, name, alone))
-    others = (layer for layer, _ in layer_names(data, reading) if layer not in reading.split)
-    return LayersRead(found, tuple(others))
-
-
-def layer_names(data: bytes, reading: Reading) -> tuple[tuple[str, bool], ...]:
-    """The layers of a GeoJSON text, the values of the property "layer"; none in WKT. All count as shown."""
-    text, seen = _text(data), dict[str, None]()
-    if text.startswith(("{", "[")):
-        gather(text, Shapes(float(LENGTH[reading.unit or "mm"]), reading.tolerance), seen=seen)
-    return tuple((name, True) for name in seen)
+    text = _text(data)
+    if not _is_json(text):
+        if reading.split:
+            raise InputError(f"WKT has no layers, but layer {reading.split[0]!r} is requested")
+        return LayersRead({}, ())
+    root = _json_object(text)
+    seen = _gather(root, _shapes(reading), reading.split)  # which refuses those that are not there
+    split = replace(reading, split=reading.split or tuple(seen))
+    found = each_alone(split, lambda alone: _of_json(root, name, alone))
+    others = (layer for layer in seen if layer not in split.split)
+    return LayersRead(dict.fromkeys(seen, True), found, tuple(others))
 
 
 @np.errstate(all="ignore")  # GEOS divides by lengths of 0, and heeds it

@@ -158,6 +158,37 @@ def test_a_joined_program_exposes_the_layers_one_after_the_other(capsys: pytest.
 
 
 @pytest.mark.slow
+def test_a_layer_is_followed_and_another_filled(capsys: pytest.CaptureFixture[str]) -> None:
+    """The project that is saved plans the same again, and a program's head says which is which."""
+    name = "a long name of a layer with lines so that a head folds it"
+    text = Path("three.svg").read_text()
+    line = '<path d="M.5 1.7 H4.5" fill="none" stroke="black" stroke-width=".1"/>'
+    lines = f'<g i:groupmode="layer" i:label="{name}">{line}</g>'
+    Path("three.svg").write_text(text.replace("</svg>", f"{lines}</svg>"))
+    Path("laserpath.toml").write_text(
+        'design = "three.svg"\niterations = 2\nreport = "brief"\n'
+        + layer(name, "follow = true")
+        + layer("plain", 'initial = "contour"')
+        + layer("other", "on = false")
+    )
+    assert run("plan", "--save-project", "-o", "out", "-q") == 0
+    file = f"out/three-{re.sub('[ ,]+', '-', name)}.gcode"
+    path = lit(file)
+    assert path.xy[:, 1] == pytest.approx(0.3, abs=0.01)
+    assert path.length == pytest.approx(4, abs=0.05)
+    assert lit("out/three-plain.gcode").length > 1.5 * 4 * 0.8, "in rings, not along its outline alone"
+    programs = {place: commands(place) for place in (file, "out/three-plain.gcode")}
+    assert run("plan", "--project", "out/laserpath.toml", "-o", "again", "-q") == 0
+    assert {place: commands(place.replace("out/", "again/")) for place in programs} == programs
+    for place, own in ((file, name), ("out/three-plain.gcode", "plain")):
+        saved = in_head(Path(place).read_text(), place)
+        assert saved and saved.values["layer"] == (own,)
+        assert [(one.name, one.values.get("follow")) for one in saved.values["layers"]] == [
+            (name, True), ("plain", None), ("other", None),
+        ]  # fmt: skip
+
+
+@pytest.mark.slow
 def test_one_layer_of_several_keeps_its_settings_and_its_place(capsys: pytest.CaptureFixture[str]) -> None:
     project(layer("plain"), layer("strong", "passes = 2"), layer("other", "on = false"))
     assert run("plan", "--layer", "strong", "--json", "--origin", "design") == 0
@@ -233,6 +264,11 @@ def test_colours_have_settings_in_the_same_tables(capsys: pytest.CaptureFixture[
         (layer("plain"), "--sensitivity", "choose one of the --layers with --layer"),
         (layer("plain"), "--negative", "--negative cannot be used with --colours or --layers"),
         (layer("plain"), "--grey 60um", "--grey cannot be used with --layers"),
+        (
+            "colours = 2\n" + layer("red", "follow = true"),
+            "",
+            "layer 'red': follow is of all colours, or of none: give --follow",
+        ),
         ("colours = 2\n" + layer("plain"), "", "only 1 colour besides the paper can be told apart"),
     ],
 )

@@ -16,7 +16,7 @@ from same_shape_cad import dxf, written
 from shapes import differing_area, plus
 
 from laserpath.base.errors import InputError
-from laserpath.design import load
+from laserpath.design import load, load_colours, load_layers
 from laserpath.design.arrange import Arrangement, Repeat
 from laserpath.design.reading import Reading
 from laserpath.machine.placement import place
@@ -151,6 +151,69 @@ def test_lines_are_arranged_and_placed_with_their_area(tmp_path: Path) -> None:
     assert differing_area(design.area, plus(*pens)) < 0.04
 
 
+def in_layers(suffix: str) -> tuple[bytes, list[str]]:
+    """A bent line in the first layer, a straight one in the second, and in the third a filled square."""
+    square = shapely.box(1, 1, 2, 2)
+    if suffix == "svg":
+        head = (
+            b'<svg xmlns="http://www.w3.org/2000/svg" width="6mm" height="4mm" viewBox="0 0 6 4" fill="none">'
+        )
+        groups = b"""<g id="a" stroke="#c00"><path d="M1 3 L3 2 L5 3" stroke-width=".2"/></g>
+        <g id="b" stroke="#00c"><path d="M1 1 H5" stroke-width=".1"/></g>
+        <g id="c"><rect x="1" y="2" width="1" height="1" fill="black"/></g></svg>"""
+        return head + groups, ["a", "b", "c"]
+    if suffix == "geojson":
+        lines = zip((BENT, STRAIGHT), WIDTHS, "ab", strict=True)
+        made = (feature(shapely.LineString(xy), width=width, layer=name) for xy, width, name in lines)
+        return geojson(*made, feature(square, layer="c")), ["a", "b", "c"]
+    if suffix == "dxf":
+
+        def draw(_: Any, model: Any) -> None:
+            for line, width, name in zip((BENT, STRAIGHT), WIDTHS, "ab", strict=True):
+                model.add_lwpolyline(line, dxfattribs={"layer": name}).dxf.const_width = width
+            hatch = model.add_hatch(dxfattribs={"layer": "c"})
+            hatch.paths.add_polyline_path(list(square.exterior.coords)[:-1])
+
+        return dxf(draw), ["a", "b", "c"]
+    library = gdstk.Library(unit=1e-3, precision=1e-9)
+    cell = library.new_cell("top")
+    for k, (line, width) in enumerate(zip((BENT, STRAIGHT), WIDTHS, strict=True), 1):
+        cell.add(gdstk.FlexPath(line, width, simple_path=True, layer=k))
+    cell.add(gdstk.rectangle((1, 1), (2, 2), layer=3))
+    return written(library), ["1/0", "2/0", "3/0"]
+
+
+@pytest.mark.parametrize("suffix", ["svg", "geojson", "dxf", "gds"])
+def test_each_layer_is_followed_or_filled(suffix: str, tmp_path: Path) -> None:
+    """All with one zero, and the lines of a layer as if it were followed alone."""
+    data, names = in_layers(suffix)
+    path = tmp_path / f"drawn.{suffix}"
+    path.write_bytes(data)
+    reading = Reading(TOLERANCE, followed=tuple(names[:2]))
+    bent, straight, filled = load_layers(path, names, tolerance=TOLERANCE, reading=reading)
+    assert (drawn(bent), drawn(straight)) == ({0.2: BENT}, {0.1: STRAIGHT})
+    assert filled.lines is None
+    assert differing_area(filled.area, shapely.box(1, 1, 2, 2)) < 1e-6
+    assert len({one.extent for one in (bent, straight, filled)}) == 1
+    listed = ", ".join([*(f'{{name = "{name}", follow = true}}' for name in names[:2]), f'"{names[2]}"'])
+    assert f"layers = [{listed}]" in bent.recipe and f"layers = [{listed}]" in filled.recipe
+    with pytest.raises(InputError, match=f"layer '{names[2]}': there is no line to follow"):
+        load_layers(path, names, tolerance=TOLERANCE, reading=Reading(TOLERANCE, follow=True))
+
+
+def test_each_colour_is_followed(tmp_path: Path) -> None:
+    path = tmp_path / "drawn.svg"
+    path.write_bytes(in_layers("svg")[0])
+    reading = Reading(TOLERANCE, follow=True)
+    red, blue = load_colours(path, 2, tolerance=TOLERANCE, reading=reading)
+    assert (drawn(red), drawn(blue)) == ({0.2: BENT}, {0.1: STRAIGHT})
+    assert red.page == blue.page == (0, 0, 6, 4)
+    assert red.extent == blue.extent
+    assert any("1 filled shape is left out" in one for one in red.warnings)
+    with pytest.raises(InputError, match="colours is 3, but only 2 colours besides the paper"):
+        load_colours(path, 3, tolerance=TOLERANCE, reading=reading)
+
+
 def test_a_line_is_cut_where_its_clip_ends(tmp_path: Path) -> None:
     clipped = b"""<svg xmlns="http://www.w3.org/2000/svg" width="6mm" height="4mm" viewBox="0 0 6 4">
     <clipPath id="a"><rect x="2" y="0" width="2" height="4"/></clipPath>
@@ -166,8 +229,6 @@ def test_what_has_no_lines_is_refused_in_one_sentence(tmp_path: Path) -> None:
         followed(tmp_path, "svg", filled)
     with pytest.raises(InputError, match="--negative cannot be used with --follow"):
         followed(tmp_path, "svg", svg(), Arrangement(negative=True))
-    with pytest.raises(InputError, match="--follow cannot be used with --layers or --colours"):
-        Reading(TOLERANCE, follow=True, colours=2)
     with pytest.raises(InputError, match="--follow needs a negative tone"):
         place(followed(tmp_path, "svg", svg()), Resin(tone="positive"), Machine(), Spot())
     polygon = gdstk.Library(unit=1e-3, precision=1e-9)

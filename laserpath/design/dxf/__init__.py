@@ -5,6 +5,6 @@ and blocks placed by INSERT) → `shapes` (each entity's curves) → `design.enc
 enclose) → `reader` (area in mm, y up, and warnings).
 """
 
-from laserpath.design.dxf.reader import layer_names, read, read_layers
+from laserpath.design.dxf.reader import read, read_layers
 
-__all__ = ["layer_names", "read", "read_layers"]
+__all__ = ["read", "read_layers"]

@@ -150,23 +150,25 @@ def read(data: bytes, name: str, reading: Reading) -> Design:
 def read_layers(data: bytes, name: str, reading: Reading) -> LayersRead:
     """A design for each layer of `reading.split`, or why it has none. name: of the drawing."""
     with np.errstate(all="ignore"):
-        whole = replace(reading, layers=reading.split)
-        drawing = DrawingFile(data, whole)
-        curves = _curves(drawing, whole)
-        counts = _counted(drawing.layers)
+        drawing = DrawingFile(data, replace(reading, layers=reading.split))
+        layers, curves = drawing.layers, _curves(drawing, reading)
+        drawn = np.unique(curves.layer).tolist()
+        shown = {layers.names[k]: not layers.hidden(k) for k in drawn}
+        if not reading.split:
+            reading = replace(reading, split=tuple(shown))
+            layers.choose(reading.split)  # so that blocks on layers that are frozen are read, too
+            curves = _curves(drawing, reading)
+        counts = _counted(layers)
         zero = _far(_in_mm(curves, counts[curves.layer], drawing.unit))
-        layers = drawing.layers
-        unlisted = [k for k in np.unique(curves.layer) if not counts[k] and not layers.hidden(k)]
-        parts = each_alone(reading, lambda alone: _design(drawing, curves, name, alone, zero))
-        return LayersRead(parts, tuple(layers.names[k] for k in unlisted))
-
-
-def layer_names(data: bytes, reading: Reading) -> tuple[tuple[str, bool], ...]:
-    """The name of each layer on which something is drawn, and whether it is shown."""
-    with np.errstate(all="ignore"):
-        drawing = DrawingFile(data, reading)
-        drawn = np.unique(_curves(drawing, reading).layer).tolist()
-        return tuple((drawing.layers.names[k], not drawing.layers.why_not(k)) for k in drawn)
+        unlisted = [layers.names[k] for k in drawn if not counts[k] and not layers.hidden(k)]
+        lines = curves
+        if reading.followed and not reading.follow:
+            lines = _curves(drawing, replace(reading, follow=True))
+        parts = each_alone(
+            reading,
+            lambda alone: _design(drawing, lines if alone.follow else curves, name, alone, zero),
+        )
+        return LayersRead(shown, parts, tuple(unlisted))
 
 
 def _curves(drawing: DrawingFile, reading: Reading) -> Curves:

@@ -4,6 +4,6 @@
 → `hierarchy` (cells placed in cells, arrays) → `reader` (which cell, which layers) → area, mm.
 """
 
-from laserpath.design.gds.reader import layer_names, read, read_layers
+from laserpath.design.gds.reader import read, read_layers
 
-__all__ = ["layer_names", "read", "read_layers"]
+__all__ = ["read", "read_layers"]

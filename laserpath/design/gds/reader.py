@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -38,19 +39,21 @@ def read_layers(data: bytes, name: str, reading: Reading) -> LayersRead:
     """
     _sniff(data)
     with np.errstate(all="ignore"):
-        tree, choice = _checked(data, reading)
-        _chosen(tree, reading.split)  # which refuses those that are not there
-        return LayersRead(each_alone(reading, lambda alone: _design(tree, choice, name, alone)))
+        checked = cache(lambda follow: _checked(data, replace(reading, follow=follow)))
+        whole, _ = checked(False)  # to follow, only the layers with paths are there
+        _chosen(whole, reading.split)  # which refuses those that are not there
+        shown = _shown(whole)
+        split = replace(reading, split=reading.split or tuple(shown))
+        return LayersRead(
+            shown, each_alone(split, lambda alone: _design(*checked(alone.follow), name, alone))
+        )
 
 
-def layer_names(data: bytes, reading: Reading) -> tuple[tuple[str, bool], ...]:
+def _shown(tree: Hierarchy) -> dict[str, bool]:
     """Each layer as 1/0, and whether it is the one that is read if none is named."""
-    _sniff(data)
-    with np.errstate(all="ignore"):
-        tree, _ = _checked(data, reading)
-        usual = _layers(tree, _chosen(tree, ())[0]).tolist()
-        known = _layers(tree, tree.rings()).tolist()
-        return tuple((f"{layer}/{datatype}", [layer, datatype] in usual) for layer, datatype in known)
+    usual = _layers(tree, _chosen(tree, ())[0]).tolist()
+    known = _layers(tree, tree.rings()).tolist()
+    return {f"{layer}/{datatype}": [layer, datatype] in usual for layer, datatype in known}
 
 
 def _checked(data: bytes, reading: Reading) -> tuple[Hierarchy, str]:
@@ -67,7 +70,12 @@ def _design(tree: Hierarchy, choice: str, name: str, reading: Reading) -> Design
     """The design of the layers of a cell. choice: a warning about the cell."""
     if reading.follow and not tree.rings().any():
         raise InputError(f"there is no line to follow: cell {tree.name!r} has no path")
-    chosen, layered = _chosen(tree, reading.layers)
+    try:
+        chosen, layered = _chosen(tree, reading.layers)
+    except InputError as error:
+        if reading.follow:
+            raise InputError(f"there is no line to follow: among the layers with paths {error}") from None
+        raise
     layers = _listed(_layers(tree, chosen))
     if reading.follow:
         lines = _lines(tree.polygons(chosen), tree.name)

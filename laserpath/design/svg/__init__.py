@@ -6,6 +6,6 @@ transforms, viewports, `use` and clips) → `paint` (fills, strokes, paint order
 at the page's lower left.
 """
 
-from laserpath.design.svg.reader import layer_names, read, read_colours, read_layers
+from laserpath.design.svg.reader import read, read_colours, read_layers
 
-__all__ = ["layer_names", "read", "read_colours", "read_layers"]
+__all__ = ["read", "read_colours", "read_layers"]

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -211,19 +212,22 @@ class Painter:
                 out[-1].pieces.extend(pieces)
         return out
 
-    def lines(self, leaves: Iterable[Leaf]) -> tuple[list[tuple[Floats, float]], int]:
-        """(vertices (n, 2) and width of each dark line, mm; the number of shapes that are only filled)."""
-        out: list[tuple[Floats, float]] = []
+    def lines(self, leaves: Iterable[Leaf], kind: Kind) -> tuple[list[tuple[Any, Floats, float]], int]:
+        """(kind, vertices (n, 2) and width, mm, of each line; the number of shapes that are only filled).
+
+        kind: of an ink; what has none is not drawn.
+        """
+        out: list[tuple[Any, Floats, float]] = []
         filled, leaves = 0, iter(leaves)
         while batch := list(islice(leaves, BATCH)):
             painted = [(leaf.state.clip, self._paint(leaf, bare=True)) for leaf in batch]
-            dark = [(clip, [job for ink, job in jobs if ink.dark]) for clip, jobs in painted]
-            drawn = [(clip, job) for clip, jobs in dark for job in jobs if job.width]
-            filled += sum(bool(jobs) and not any(job.width for job in jobs) for _, jobs in dark)
-            for (clip, job), lines in zip(drawn, work([job for _, job in drawn]), strict=True):
+            inked = [(clip, [(of, job) for ink, job in jobs if (of := kind(ink))]) for clip, jobs in painted]
+            drawn = [(clip, of, job) for clip, jobs in inked for of, job in jobs if job.width]
+            filled += sum(bool(jobs) and not any(job.width for _, job in jobs) for _, jobs in inked)
+            for (clip, of, job), lines in zip(drawn, work([job for *_, job in drawn]), strict=True):
                 shown = lines if clip is None else shapely.get_parts(crossings(np.array(lines), clip))
                 out += [
-                    (shapely.get_coordinates(one), job.width)
+                    (of, shapely.get_coordinates(one), job.width)
                     for one in shown
                     if one.geom_type == "LineString"
                 ]

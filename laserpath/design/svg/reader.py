@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -11,13 +11,14 @@ import shapely
 from shapely.affinity import translate
 from shapely.geometry.base import BaseGeometry
 
+from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError, figure
 from laserpath.base.overlay import tidy, within
 from laserpath.base.quantities import LENGTH
 from laserpath.design import colours
 from laserpath.design.colours import MOST
 from laserpath.design.fill import without_specks
-from laserpath.design.layers import LayersRead
+from laserpath.design.layers import LayersRead, any_shown, each_alone
 from laserpath.design.reading import Reading, unknown
 from laserpath.design.svg import shapes, values
 from laserpath.design.svg.document import Document, tag
@@ -26,7 +27,7 @@ from laserpath.design.svg.paint import LIGHT, WHITE, Ink, Kind, Painter, PaintLa
 from laserpath.design.svg.style import INHERITED, Styles
 from laserpath.design.svg.tree import Traversal, choose, shown_layers
 from laserpath.design.svg.values import PX_PER_MM, NotFinite, matrix
-from laserpath.design.vector import followed
+from laserpath.design.vector import Line, followed
 from laserpath.types import Design
 
 SPECK = 1e-3  # smallest area of parts and holes, in tolerance²; smaller ones are rounding errors
@@ -36,106 +37,136 @@ Made = TypeVar("Made")
 UNSIZED = 100.0  # px that percentages refer to if the page has no size
 
 
+@dataclass(frozen=True, slots=True)
+class _SvgDrawing:
+    """An SVG file while it is read: its elements, its page, and its style sheets, parsed once."""
+
+    document: Document
+    page: values.Page
+    styles: Styles
+
+
 def read(data: str | bytes, name: str, reading: Reading) -> Design:
     """The design in an SVG. name: of the design."""
-    return _read(data, reading, lambda document, page: _design(document, page, name, reading))
+    return _read(data, reading, lambda drawing: _design(drawing, name, reading))
 
 
 def read_colours(data: str | bytes, name: str, reading: Reading) -> tuple[Design, ...]:
     """A design for each of `reading.colours` colours, the largest first. name: of the drawing."""
-    return _read(data, reading, lambda document, page: _colours(document, page, name, reading))
+    return _read(data, reading, lambda drawing: _colours(drawing, name, reading))
 
 
 def read_layers(data: str | bytes, name: str, reading: Reading) -> LayersRead:
     """A design for each layer of `reading.split`, or why it has none. name: of the drawing."""
-    return _read(
-        data,
-        reading,
-        lambda document, page: LayersRead(
-            tuple(_apart(document, page, name, reading)), tuple(_unlisted(document, reading.split))
-        ),
-    )
+    return _read(data, reading, lambda drawing: _split(drawing, name, reading))
 
 
-def layer_names(data: str | bytes, reading: Reading) -> tuple[tuple[str, bool], ...]:
-    """The name of each layer, and whether it is shown: Inkscape's, else the outermost groups with an id."""
-    return _read(data, reading, lambda document, page: tuple(shown_layers(document, Styles(document))))
-
-
-def _read(data: str | bytes, reading: Reading, make: Callable[[Document, values.Page], Made]) -> Made:
+def _read(data: str | bytes, reading: Reading, make: Callable[[_SvgDrawing], Made]) -> Made:
     document = Document(data)
     page = _page(document, reading)
     try:
         with np.errstate(all="ignore"):  # overflows are refused later, by name
-            return make(document, page)
+            return make(_SvgDrawing(document, page, Styles(document)))
     except RecursionError:
         raise InputError(NESTED) from None
 
 
-def _design(document: Document, page: values.Page, name: str, reading: Reading) -> Design:
+def _design(drawing: _SvgDrawing, name: str, reading: Reading) -> Design:
     if reading.follow:
-        return _followed(document, page, name, reading)
-    drawn = _layers(document, page, reading, lambda ink: ink.dark)
+        return _followed(drawing, name, reading)
+    drawn = _layers(drawing, reading, lambda ink: ink.dark)
     area = compose(drawn)
-    fit, sheet = _fitted(document, area, page, reading)
-    area = fit(area)
+    placed = _fitted(drawing, area, reading)
+    area = placed.fit(area)
     if area.is_empty:
-        raise InputError(_why_empty(document, drawn))
-    return Design(shapely.normalize(area), name, sheet, document.warnings(), _source(reading))
+        raise InputError(_why_empty(drawing.document, drawn))
+    return Design(shapely.normalize(area), name, placed.sheet, drawing.document.warnings(), _source(reading))
 
 
-def _apart(
-    document: Document, page: values.Page, name: str, reading: Reading
-) -> Iterator[Design | InputError]:
-    """What shows of each layer. Without a page, the whole drawing is it."""
-    whole = compose(_layers(document, page, replace(reading, layers=reading.split), lambda ink: ink.dark))
-    fit, sheet = _fitted(document, whole, page, reading)
-    for layer in reading.split:
-        alone = replace(reading, layers=(layer,))
-        drawn = _layers(document, page, alone, lambda ink: ink.dark)
-        area = fit(compose(drawn))
-        if area.is_empty:
-            yield InputError(_why_empty(document, drawn))
-        else:
-            yield Design(shapely.normalize(area), name, sheet, document.warnings(), _source(alone))
+def _split(drawing: _SvgDrawing, name: str, reading: Reading) -> LayersRead:
+    """What shows of each layer: Inkscape's, else the outermost groups with an id."""
+    shown = any_shown(shown_layers(drawing.document, drawing.styles))
+    reading = replace(reading, split=reading.split or tuple(shown))
+    if not reading.split:
+        return LayersRead({}, ())
+    whole = compose(_layers(drawing, replace(reading, layers=reading.split), lambda ink: ink.dark))
+    placed = _fitted(drawing, whole, reading)  # without a page, the whole drawing is it
+    parts = each_alone(reading, lambda alone: _apart(drawing, name, alone, placed))
+    within_others = not set(reading.split) <= set(shown)
+    unlisted = (one for one, seen in shown.items() if seen and one not in reading.split)
+    return LayersRead(shown, parts, () if within_others else tuple(unlisted))
 
 
-def _followed(document: Document, page: values.Page, name: str, reading: Reading) -> Design:
-    """The lines that are drawn, on their page or, if it has no size, from their own corner on."""
-    painter, leaves = _painter(document, page, reading)
-    lines, filled = painter.lines(leaves)
-    if page.width is not None and page.height is not None:
-        px = _px(page, reading)
-        sheet = (0.0, 0.0, round(page.width * px, 9), round(page.height * px, 9))
-        return replace(followed(lines, name, reading, filled, document.warnings()), page=sheet)
-    corner = np.min([xy.min(axis=0) for xy, _ in lines], axis=0) if lines else np.zeros(2)
-    moved = [(xy - corner, width) for xy, width in lines]
-    return followed(moved, name, reading, filled, document.warnings())
+def _apart(drawing: _SvgDrawing, name: str, alone: Reading, placed: _OnPage) -> Design:
+    """One layer of a drawing. placed: where the whole drawing is."""
+    if alone.follow:
+        design = _followed(drawing, name, alone, placed)
+        return replace(design, source=(*_source(alone), *design.source))
+    drawn = _layers(drawing, alone, lambda ink: ink.dark)
+    area = placed.fit(compose(drawn))
+    if area.is_empty:
+        raise InputError(_why_empty(drawing.document, drawn))
+    return Design(shapely.normalize(area), name, placed.sheet, drawing.document.warnings(), _source(alone))
 
 
-def _unlisted(document: Document, listed: Sequence[str]) -> Iterator[str]:
-    """The layers that are shown, but not listed; none if what is listed lies inside of layers."""
-    shown = dict(shown_layers(document, Styles(document)))
-    if set(listed) <= set(shown):
-        yield from (name for name, seen in shown.items() if seen and name not in listed)
+def _followed(drawing: _SvgDrawing, name: str, reading: Reading, placed: _OnPage | None = None) -> Design:
+    """The lines that are drawn, on their page or, if it has no size, from their own corner on.
+
+    placed: where the whole drawing is, of which they are a part.
+    """
+    painter, leaves = _painter(drawing, reading)
+    lines, filled = painter.lines(leaves, lambda ink: ink.dark)
+    drawn: list[Line] = [(xy, width) for _, xy, width in lines]
+    warnings = drawing.document.warnings
+    if placed is None and (sheet := _sheet(drawing.page, reading)) is None:
+        corner = np.min([xy.min(axis=0) for xy, _ in drawn], axis=0) if drawn else np.zeros(2)
+        return followed([(xy - corner, width) for xy, width in drawn], name, reading, filled, warnings())
+    if placed is not None:
+        sheet, drawn = placed.sheet, [(xy + placed.shift, width) for xy, width in drawn]
+    return replace(followed(drawn, name, reading, filled, warnings()), page=sheet)
 
 
-def _colours(document: Document, page: values.Page, name: str, reading: Reading) -> tuple[Design, ...]:
+def _colours(drawing: _SvgDrawing, name: str, reading: Reading) -> tuple[Design, ...]:
     """What shows of each colour: later paint hides earlier, and white paint is paper."""
-    drawn = _layers(document, page, reading, _hue, WHITE)
+    drawn = _layers(drawing, reading, _hue, WHITE)
     whole = compose(drawn)
-    fit, sheet = _fitted(document, whole, page, reading)
-    if fit(whole).is_empty:
-        raise InputError(_why_empty(document, drawn))
+    placed = _fitted(drawing, whole, reading)
+    said = drawing.document.warnings(), _source(reading)
+    if reading.follow:
+        return _lines_by_colour(drawing, name, reading, placed)
+    if placed.fit(whole).is_empty:
+        raise InputError(_why_empty(drawing.document, drawn))
     painted: dict[colours.RGB, float] = {}
     for layer in drawn:
         if isinstance(layer.kind, tuple):
             painted[layer.kind] = painted.get(layer.kind, 0.0) + sum(piece.area for piece in layer.pieces)
     # Similar ones are grouped first: a traced photograph has thousands of shades, and each is an overlay.
     groups = colours.merged(painted, MOST)
-    shown = [(group, fit(compose(drawn, frozenset(group).__contains__))) for group in groups]
+    shown = [(group, placed.fit(compose(drawn, frozenset(group).__contains__))) for group in groups]
     inks = [colours.Patch(group, area) for group, area in shown if not area.is_empty]
-    return colours.designs(inks, name, sheet, reading, (document.warnings(), _source(reading)))
+    return colours.designs(inks, name, placed.sheet, reading, said)
+
+
+def _lines_by_colour(
+    drawing: _SvgDrawing, name: str, reading: Reading, placed: _OnPage
+) -> tuple[Design, ...]:
+    """The lines of each colour. They cover what lies below them, and hide no line."""
+    painter, leaves = _painter(drawing, reading, WHITE)
+    lines, filled = painter.lines(leaves, _hue)
+    of: dict[colours.RGB, list[Line]] = {}
+    for kind, xy, width in lines:
+        of.setdefault(kind, []).append((xy + placed.shift, width))
+    patches = []
+    for group in colours.merged({rgb: _painted(some) for rgb, some in of.items()}, MOST) if of else ():
+        some = [line for rgb in group for line in of[rgb]]
+        patches.append(colours.Patch(group, followed(some, name, reading).area, tuple(some)))
+    said = drawing.document.warnings(), _source(reading)
+    return colours.designs(patches, name, placed.sheet, reading, said, filled)
+
+
+def _painted(lines: Sequence[Line]) -> float:
+    """mm² that lines would cover if none met another."""
+    return sum(shapely.linestrings(xy).length * (width or 0.0) for xy, width in lines if len(xy) > 1)
 
 
 def _hue(ink: Ink) -> colours.RGB | None:
@@ -148,22 +179,42 @@ def _source(reading: Reading) -> tuple[str, ...]:
     return (f"layer{'s' * (len(reading.layers) > 1)} {names}",) if reading.layers else ()
 
 
-def _fitted(
-    document: Document, area: BaseGeometry, page: values.Page, reading: Reading
-) -> tuple[Callable[[BaseGeometry], BaseGeometry], values.Box]:
-    """The function that puts the drawing, or a part of it, on its page; and the page. area: of all."""
+@dataclass(frozen=True, slots=True)
+class _OnPage:
+    """Where a drawing is. fit: puts it, or a part of it, on the page.  shift: (2,) mm, by which it moves."""
+
+    fit: Callable[[BaseGeometry], BaseGeometry]
+    sheet: values.Box
+    shift: Floats
+
+
+def _fitted(drawing: _SvgDrawing, area: BaseGeometry, reading: Reading) -> _OnPage:
+    """Where the drawing is on its page. area: of all."""
     speck = SPECK * reading.tolerance**2
-    if page.width is None or page.height is None or _is_off(document, area, page, reading):
+    sheet = _sheet(drawing.page, reading)
+    if sheet is None or _is_off(drawing.document, area, sheet):
         x0, y0, x1, y1 = area.bounds if not area.is_empty else (0.0, 0.0, 1.0, 1.0)
-        sheet = (0.0, 0.0, x1 - x0, y1 - y0)
-        return lambda one: without_specks(tidy(translate(one, -x0, -y0)), speck), sheet
-    px = _px(page, reading)
-    sheet = (0.0, 0.0, round(page.width * px, 9), round(page.height * px, 9))
-    inside = _on_page(document, area, sheet)
+        return _OnPage(
+            lambda one: without_specks(tidy(translate(one, -x0, -y0)), speck),
+            (0.0, 0.0, x1 - x0, y1 - y0),
+            np.array([-x0, -y0]),
+        )
+    here = np.zeros(2)
+    inside = _on_page(drawing.document, area, sheet)
     if inside is area:
-        return lambda one: without_specks(tidy(one), speck), sheet
+        return _OnPage(lambda one: without_specks(tidy(one), speck), sheet, here)
     box = shapely.box(*sheet)
-    return lambda one: without_specks(tidy(inside if one is area else within(one, box)), speck), sheet
+    return _OnPage(
+        lambda one: without_specks(tidy(inside if one is area else within(one, box)), speck), sheet, here
+    )
+
+
+def _sheet(page: values.Page, reading: Reading) -> values.Box | None:
+    """The page, mm; None: it has no size."""
+    if page.width is None or page.height is None:
+        return None
+    px = _px(page, reading)
+    return 0.0, 0.0, round(page.width * px, 9), round(page.height * px, 9)
 
 
 def _page(document: Document, reading: Reading) -> values.Page:
@@ -186,25 +237,21 @@ def _px(page: values.Page, reading: Reading) -> float:
     return float(LENGTH[reading.unit])
 
 
-def _layers(
-    document: Document, page: values.Page, reading: Reading, kind: Kind, light: float = LIGHT
-) -> list[PaintLayer]:
+def _layers(drawing: _SvgDrawing, reading: Reading, kind: Kind, light: float = LIGHT) -> list[PaintLayer]:
     """The layers, mm, y up from the page's lower edge (upper, if it has no height). kind, light: of ink."""
-    painter, leaves = _painter(document, page, reading, light)
+    painter, leaves = _painter(drawing, reading, light)
     return painter.layers(leaves, kind)
 
 
-def _painter(
-    document: Document, page: values.Page, reading: Reading, light: float = LIGHT
-) -> tuple[Painter, Iterable[Leaf]]:
+def _painter(drawing: _SvgDrawing, reading: Reading, light: float = LIGHT) -> tuple[Painter, Iterable[Leaf]]:
     """What paints the shapes of the page, and these."""
-    root, styles = document.root, Styles(document)
+    document, page, styles = drawing.document, drawing.page, drawing.styles
     tree = Traversal(document, styles, reading.tolerance, choose(document, reading.layers))
     w, h, px = page.width, page.height, _px(page, reading)
     host = matrix(px, 0, 0, -px, 0, (h or 0.0) * px)
     place = (0.0, 0.0, w or UNSIZED, h or UNSIZED)
     state = State(host, host, INHERITED, place[2:])
-    leaves = tree.page(root, state, place)
+    leaves = tree.page(document.root, state, place)
     return Painter(document, styles, reading.tolerance, light), leaves
 
 
@@ -225,11 +272,11 @@ def _on_page(document: Document, area: BaseGeometry, sheet: values.Box) -> BaseG
     return inside
 
 
-def _is_off(document: Document, area: BaseGeometry, page: values.Page, reading: Reading) -> bool:
+def _is_off(document: Document, area: BaseGeometry, sheet: values.Box) -> bool:
     """Whether the whole drawing lies outside the page, which is then ignored; with a warning."""
-    w, h = ((side or 0.0) * _px(page, reading) for side in (page.width, page.height))
-    if area.is_empty or _meets(area, (0.0, 0.0, w, h)):
+    if area.is_empty or _meets(area, sheet):
         return False
+    _, _, w, h = sheet
     document.warn(
         None,
         f"all that is drawn lies outside the page of {figure(w, 4)} × {figure(h, 4)} mm: what is drawn "
