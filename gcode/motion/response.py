@@ -168,7 +168,8 @@ class Board:
     """What turns a commanded power into light. light: of each level.  power_levels: None: continuous power.
 
     digit: power of the last digit of S, fraction of full.  level_min: smallest usable level.  order: photons
-    that the resist absorbs at once; energies are ∫ light^order dt.
+    that the resist absorbs at once; energies are ∫ light^order dt.  delay: s, until the light follows: the
+    pieces of a response lie where the head is when their light shines.
     """
 
     power_levels: int | None = None
@@ -176,6 +177,7 @@ class Board:
     digit: float = _FINEST
     level_min: int = 1
     order: int = 1
+    delay: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -215,6 +217,8 @@ class Response:
                     replace(moves, power=bright), controller, characters=characters, longest=longest
                 )
                 share = np.where(dark[run.row], _ramped_share(moves, bright, trial, own), share)
+        run, piece = _shone(run, board.delay)
+        share = share[piece]
         # Below the middle of the smallest level the light would be the same, or none on another board.
         steps = levels - 1 if levels and after else levels
         lowest = int(np.ceil((board.level_min - 0.5) / steps / board.digit)) if steps else 1
@@ -270,3 +274,17 @@ def _ramped_share(moves: Moves, power: Floats, run: Executed, levels: int) -> Fl
     """(P,) power of each piece ÷ that of its row, for rows commanded `power` (N,)."""
     level = np.maximum(np.rint(power * levels), 1) / levels
     return np.where(moves.on[run.row], run.power / level[run.row], 0.0)
+
+
+def _shone(run: Executed, delay: float) -> tuple[Executed, Ints]:
+    """The run with its pieces where the head is `delay` s later, and the piece (P,) that each was part of."""
+    if not delay:
+        return run, np.arange(len(run))
+    end = np.append(0.0, run.end)
+    time = np.unique(np.concatenate([end, end[(end > delay)] - delay]))
+    piece = np.clip(np.searchsorted(end, time[:-1], side="right") - 1, 0, len(run) - 1)
+    late = replace(
+        run, row=run.row[piece], duration=np.diff(time), xyz=run.at(time + delay), power=run.power[piece],
+        light=run.light[piece],
+    )  # fmt: skip
+    return late, piece

@@ -181,6 +181,7 @@ def board(process: Process) -> gcode.motion.Board:
         digit=power_digit(dialect_of(machine), machine.s_max),
         level_min=machine.level_min,
         order=process.resin.order,
+        delay=(machine.laser_on_delay + machine.laser_off_delay) / 2 if late(machine) else 0.0,
     )
 
 
@@ -196,3 +197,23 @@ def lag(machine: Machine, fwhm: float = math.inf) -> gcode.motion.Lag:
     counts = abrupt and fastest * period > PHASE_FWHM * fwhm
     delays = (machine.lag, machine.laser_on_delay, machine.laser_off_delay)
     return gcode.motion.Lag(*delays, pwm=period if counts else 0.0)
+
+
+def late(machine: Machine) -> bool:
+    """Whether it is a gantry with a late laser, for which moves are cut (`machine.program.early`).
+
+    A head that is at full speed where lines begin, as a galvo's is, has its strokes moved instead.
+    """
+    delay = max(machine.laser_on_delay, machine.laser_off_delay)
+    ramp = max(machine.speed_max) / min(machine.acceleration)
+    return delay > 0 and machine.lag == 0 and ramp > gcode.motion.RUN_IN * delay
+
+
+def strokes_move(machine: Machine, fwhm: float) -> bool:
+    """Whether the strokes of a program are moved for the lag of a scanner. fwhm: mm, of the spot."""
+    return bool(lag(punctual(machine), fwhm))
+
+
+def punctual(machine: Machine) -> Machine:
+    """The machine without a late laser, for which a path is planned before its moves are cut."""
+    return replace(machine, laser_on_delay=0.0, laser_off_delay=0.0) if late(machine) else machine

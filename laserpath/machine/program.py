@@ -34,6 +34,10 @@ _PIECE_FWHM = 0.5
 _CORRECTED_PIECE_FWHM = 0.5
 """Shortest piece of a corrected move, in FWHM: a smaller value adds moves that the spot blurs."""
 
+_LATE_PART_FWHM = 0.01
+"""Shortest part of a move that is cut for a late laser, in FWHM, and at least a motor step: a larger one
+places the ends of strokes more coarsely."""
+
 _LAG_STEP = 1e-3
 """Longest time step, s, in which a lag is followed; a shorter time constant has steps of a quarter of it."""
 
@@ -340,9 +344,23 @@ def lagged(run: gcode.motion.Executed, machine: Machine, fwhm: float = math.inf)
 
 
 def early(moves: gcode.Moves, process: Process) -> gcode.Moves:
-    """The moves to command so that a head and a laser that lag expose `moves`."""
-    lag = convert.lag(process.machine, optics.fwhm(process.spot))
+    """The moves to command so that a head and a laser that lag expose `moves`, from rest."""
+    machine = process.machine
+    lag = convert.lag(machine, optics.fwhm(process.spot))
+    if convert.late(machine):
+        found = gcode.motion.advanced(
+            rested(moves), convert.controller(machine), convert.board(process), lag,
+            rate=machine.segment_rate, shortest=_shortest_part(process), longest=longest_piece(process),
+        )  # fmt: skip
+        return found.span(RESTS, len(found))
     return gcode.motion.compensated(moves, lag, min(process.machine.acceleration))
+
+
+def _shortest_part(process: Process) -> float:
+    """mm, least part of a move that is cut for a late laser: a shorter one is lost in steps."""
+    steps, firmware = process.machine.steps, gcode.dialect(process.machine.dialect).firmware
+    step = 1 / min(steps) if steps is not None and firmware.rounds_vertices else 0.0
+    return max(step, _LATE_PART_FWHM * optics.fwhm(process.spot))
 
 
 def from_zero(path: Toolpath, machine: Machine, start: Point = (0.0, 0.0)) -> Toolpath:

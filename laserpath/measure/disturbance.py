@@ -3,13 +3,15 @@
     program → executed with one setting changed → exposed → measured, as the report measures it
 
 The settings are those that a plan takes from the profile and that may be wrong there, or be changed at the
-machine: acceleration, speed in junctions, the feed override, the link, and the light of a level.
+machine: acceleration, speed in junctions, the feed override, the link, the light of a level, and on a gantry
+the delay of the laser.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import gcode
 from laserpath.design.scene import Scene
@@ -31,6 +33,9 @@ OVERRIDES = (0.5, 0.8, 1.2)
 _STALLING = 0.5
 """Factor on the rates of the link: a smaller one stalls more programs."""
 
+_LATE = 1e-3
+"""s, by which the laser is later than stated: more than most drivers are makes fast plans look fragile."""
+
 
 @dataclass(frozen=True, slots=True)
 class Disturbance:
@@ -51,12 +56,13 @@ class Disturbance:
 
 def disturbances(machine: Machine) -> tuple[Disturbance, ...]:
     """All that have an effect on this machine's controller: Klipper, for example, has no slow link."""
-    own = convert.controller(machine), machine.light
-    return tuple(
-        one
-        for one in _all(machine)
-        if one.override != 1 or (convert.controller(one.machine), one.machine.light) != own
-    )
+    own = _modelled(machine)
+    return tuple(one for one in _all(machine) if one.override != 1 or _modelled(one.machine) != own)
+
+
+def _modelled(machine: Machine) -> tuple[Any, ...]:
+    """What the execution of a program takes from a machine."""
+    return convert.controller(machine), machine.light, convert.lag(machine)
 
 
 def _all(machine: Machine) -> Iterator[Disturbance]:
@@ -78,6 +84,10 @@ def _all(machine: Machine) -> Iterator[Disturbance]:
     other = 0.0 if own else 1.0
     changed = replace(machine, level_offset=other)
     yield Disturbance("light", f"level_offset {other:g} instead of {own:g}", changed)
+    on, off = machine.laser_on_delay + _LATE, machine.laser_off_delay + _LATE
+    later = replace(machine, laser_on_delay=on, laser_off_delay=off)
+    if convert.late(later):
+        yield Disturbance("delay", f"a laser that is {1000 * _LATE:g} ms later", later)
 
 
 def disturbed(

@@ -43,6 +43,7 @@ _TOPICS = {
     "junction": "speed in bends",
     "link": "the link",
     "light": "the light of its power levels",
+    "delay": "a late laser",
 }
 
 _PLURAL = ("levels", "steps")
@@ -130,6 +131,7 @@ def _remedy(worst: Variation, process: Process) -> str:
         "acceleration": f"Keep the profile's acceleration equal to {setting}.",
         "junction": f"Keep what the profile says of it equal to {setting}.",
         "link": "Use a sender that keeps the controller's buffer full, at the profile's baud rate.",
+        "delay": "Unless you have, measure laser_delay_ms with the chart, and state it in the profile.",
         "light": "Unless you have, measure level_offset with the chart, and state it in the profile.",
     }[worst.cause]
 

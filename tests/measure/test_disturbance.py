@@ -75,11 +75,32 @@ def test_the_light_of_a_level_matters_most_where_levels_are_low() -> None:
 
 def test_only_what_the_controller_has_is_disturbed() -> None:
     causes = {name: [one.cause for one in disturbances(machine)] for name, machine in DIALECTS.items()}
-    assert set(causes["grbl"]) == {"acceleration", "junction", "override", "link", "light"}
+    assert set(causes["grbl"]) == {"acceleration", "junction", "override", "link", "light", "delay"}
+    galvo = replace(DIALECTS["linuxcnc"], speed_max=(500.0, 500.0), acceleration=(1e6, 1e6))
+    assert "delay" not in [one.cause for one in disturbances(galvo)], "2 m/s there would be 2 mm of light"
     assert "link" not in causes["klipper"], "the host sends its moves ahead of time"
     assert any("square corner velocity" in one.change for one in disturbances(DIALECTS["klipper"]))
     free = replace(Machine(), baud=None)
     assert "link" not in [one.cause for one in disturbances(free)]
+
+
+def test_a_later_laser_shifts_a_line_along() -> None:
+    own = program(speed=5.0)
+    (late,) = (one for one in disturbances(Machine()) if one.cause == "delay")
+    shifted = late.program(own)
+    assert energy(shifted) == pytest.approx(energy(own), rel=1e-6)
+    middle = [np.average(mid(one), weights=weights(one)) for one in (own, shifted)]
+    assert middle[1] - middle[0] == pytest.approx(5.0 * 1e-3, rel=0.02)
+
+
+def mid(made: MachineProgram) -> np.ndarray:
+    """(M,) mm, x of the middle of each executed piece."""
+    return (made.executed.xy[1:, 0] + made.executed.xy[:-1, 0]) / 2
+
+
+def weights(made: MachineProgram) -> np.ndarray:
+    """(M,) mJ, of each executed piece."""
+    return made.executed.power * made.executed.length / made.executed.speed
 
 
 def test_figures_are_those_of_the_executed_print() -> None:

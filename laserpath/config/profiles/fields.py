@@ -88,6 +88,7 @@ MACHINE = (
     Field("square_corner_velocity", SPEED, required=False),
     Field("minimum_cruise_ratio", NUMBER, required=False, least=0),
     Field("lag", TIME, required=False, least=0),
+    Field("laser_delay", TIME, required=False, least=0),
     Field("laser_on_delay", TIME, required=False, least=0),
     Field("laser_off_delay", TIME, required=False, least=0),
     Field("z_travel", _FEW_LENGTHS, required=False, pair=True, least=-math.inf),
@@ -175,11 +176,26 @@ def build(
             values = _resin_values(values)
         elif noun is Machine:
             values.setdefault("steps", None)  # unknown, not those of another machine
+            values = _machine_values(values)
         if "dialect" in values:
             values["dialect"] = _dialect(values["dialect"], folder or Path())
         return noun(**values)
     except (InputError, gcode.GcodeError) as error:
         raise InputError(f"{owner}: {error}") from error
+
+
+def _machine_values(values: dict[str, Any]) -> dict[str, Any]:
+    """The values of a `Machine`. The delays of its laser may be given as one."""
+    delay = values.pop("laser_delay", None)
+    if delay is None:
+        return values
+    delays = "laser_on_delay", "laser_off_delay"
+    for name in delays:
+        if name in values:
+            raise InputError(
+                f"gives laser_delay as well as {name}; give laser_delay, or {' and '.join(delays)}"
+            )
+    return values | dict.fromkeys(delays, delay)
 
 
 def _dialect(name: str, folder: Path) -> str:

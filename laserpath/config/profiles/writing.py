@@ -26,7 +26,7 @@ def text(noun: Machine | Resin | Spot) -> str:
 
 def _rows(noun: Machine | Resin | Spot) -> Iterator[tuple[str, str]]:
     if isinstance(noun, Machine):
-        values = {field.name: getattr(noun, field.name) for field in fields.MACHINE}
+        values = {field.name: getattr(noun, field.name, None) for field in fields.MACHINE}
         return _written(fields.MACHINE, values)
     if isinstance(noun, Resin):
         known = fields.resin_fields(noun.order)

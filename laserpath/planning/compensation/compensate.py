@@ -178,7 +178,7 @@ def learned(
     path = exposing(refined.path, machine, process.spot)
     moves = convert.to_moves(path, machine, task.settings.passes, process.resin.order)
     program = MachineProgram.of_moves(early(with_energies(moves, process), process), process)
-    if convert.lag(machine, task.scene.fwhm):
+    if convert.strokes_move(machine, task.scene.fwhm):
         return LearnedProgram(program, refined.stopped)
     stopped = tell(progress, PlanPart.LEVELS) or refined.stopped
     program = best_levels(program, task)

@@ -426,7 +426,7 @@ def best_levels(program: MachineProgram, task: Task) -> MachineProgram:
     """
     (part,) = program.parts
     machine, process = task.machine, task.process
-    if convert.lag(machine, task.scene.fwhm):
+    if convert.strokes_move(machine, task.scene.fwhm):
         return program
     moves, response = response_of(part, process)
     digits = np.rint(moves.power / response.rules.digit).astype(np.int64)

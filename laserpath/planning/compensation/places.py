@@ -461,7 +461,7 @@ def best_places(
     """
     (part,) = program.parts
     machine, process, scene = task.machine, task.process, task.scene
-    if convert.lag(machine, scene.fwhm):
+    if convert.strokes_move(machine, scene.fwhm):
         return program
     moves, response = response_of(part, process)
     light, run = response.light(moves.power), response.run
