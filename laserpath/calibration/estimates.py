@@ -26,11 +26,10 @@ resin that follow.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.optimize import least_squares
 from scipy.stats import chi2
 from scipy.stats import t as student
 
@@ -44,6 +43,16 @@ CONFIDENCE = 0.95
 _ROUNDS = 15
 _SETTLED = 3
 """Rounds after which the choice of items is frozen, so that the fit settles."""
+_STEPS = 60
+"""Most steps of a least-squares fit."""
+_DAMPING, _DAMPING_MIN, _DAMPING_MAX = 1e-4, 1e-8, 1e8
+"""First, least and most damping. More takes shorter steps; the least keeps undetermined unknowns in place."""
+_GAIN_MIN = 1e-6
+"""Relative gain of a step below which the fit has converged: θ is then off by 0.01 of its error."""
+_STEP_MIN = 1e-9
+"""Longest part of a step below which no better θ is looked for."""
+_SETTLED_SIGMA = 3e-3
+"""Relative change of every σ below which the fit has settled; a hundredth of a σ's own error."""
 _SIGMA_MIN = 1e-6
 """mm, the smallest standard deviation; keeps exact data from dividing by 0."""
 _RINGS_PENALTY = 0.3
@@ -81,24 +90,25 @@ class FitSolution:
 
 
 def solve(
-    data: Data, unknowns: Unknowns, start: Floats, known: dict[str, float], robust: bool = False
+    data: Data, unknowns: Unknowns, start: Floats, known: dict[str, float], robust: bool, only: Bools | None
 ) -> FitSolution:
-    """Least squares in rounds. known: standard deviations, mm, by group; the others follow from residuals."""
+    """Least squares in rounds. known: standard deviations, mm, by group; the others follow from residuals.
+
+    only: (R,) the sizes to use; None: those of at most `TRUSTED` critical doses.
+    """
     theta = start
     sigma = _first_sigma(data, unknowns, start, known)
-    used = np.ones(len(data.size), dtype=bool)
+    used = np.ones(len(data.size), dtype=bool) if only is None else only
     for turn in range(_ROUNDS):
         kept = data.only(used)
-        loss = "soft_l1" if robust or turn == 0 else "linear"
-        theta = _least(kept, unknowns, theta, sigma[used], loss)
-        jacobian = kept.slopes(unknowns, theta, sigma[used])
-        rest = kept.residuals(unknowns.physics(theta), np.ones(used.sum()))[: used.sum()]
-        leverage = _leverage(jacobian, used.sum())
+        theta, rest, slopes = _least(kept, unknowns, theta, sigma[used], robust or turn == 0)
+        rest = rest[: used.sum()] * sigma[used]
+        leverage = _leverage(slopes, used.sum())
         noise, freedom = _noise(kept, rest, leverage, known, robust)
         new = np.maximum([noise[GROUPS[g]] for g in data.group], _SIGMA_MIN)
-        settled = bool(np.all(np.abs(np.log(new / sigma)) < 1e-3))
+        settled = bool(np.all(np.abs(np.log(new / sigma)) < _SETTLED_SIGMA))
         sigma = new
-        if turn < _SETTLED:
+        if only is None and turn < _SETTLED:
             used = _trusted(data, unknowns.physics(theta))
         elif settled:
             break
@@ -108,18 +118,45 @@ def solve(
     return FitSolution(unknowns, theta, error, degrees, used, sigma, whole, noise)
 
 
-def _least(data: Data, unknowns: Unknowns, theta: Floats, sigma: Floats, loss: str) -> Floats:
-    if not np.isfinite(data.residuals(unknowns.physics(theta), sigma)).all():
+def _least(
+    data: Data, unknowns: Unknowns, theta: Floats, sigma: Floats, robust: bool
+) -> tuple[Floats, Floats, Floats]:
+    """θ of the least squares, or of the least soft L1, with the residuals and their derivatives there.
+
+    Levenberg and Marquardt's method, whose steps are damped by a share of the diagonal.
+    """
+    rest, slopes = data.linear(unknowns, theta, sigma)
+    if not np.isfinite(rest).all():
         raise InputError(
             "no spot and resin give sizes like those measured: some are too far from the others; look "
             "for a wrong unit or decimal point"
         )
-    solution = least_squares(
-        lambda x: data.residuals(unknowns.physics(x), sigma),
-        theta, jac=lambda x: data.slopes(unknowns, x, sigma), x_scale="jac", loss=loss, xtol=1e-9, ftol=1e-10,
-        max_nfev=100,
-    )  # fmt: skip
-    return solution.x
+    damping, cost = _DAMPING, _cost(rest, robust)
+    for _ in range(_STEPS):
+        # The soft L1 is a sum of squares of these weights.
+        weight = (1 + rest**2) ** -0.5 if robust else np.ones_like(rest)
+        normal = slopes.T @ (slopes * weight[:, None])
+        size = np.diag(normal).copy()
+        size[size <= 0] = 1.0
+        step = np.linalg.solve(normal + np.diag(damping * size), -slopes.T @ (weight * rest))
+        there = theta + step
+        new_rest, new_slopes = data.linear(unknowns, there, sigma)
+        new_cost = _cost(new_rest, robust) if np.isfinite(new_rest).all() else np.inf
+        if new_cost < cost:
+            gain = cost - new_cost
+            theta, rest, slopes, cost = there, new_rest, new_slopes, new_cost
+            damping = max(damping / 10, _DAMPING_MIN)
+            if gain < _GAIN_MIN * cost:
+                break
+        elif damping > _DAMPING_MAX or np.abs(step).max() < _STEP_MIN:
+            break
+        else:
+            damping *= 10
+    return theta, rest, slopes
+
+
+def _cost(rest: Floats, robust: bool) -> float:
+    return float((2 * (np.sqrt(1 + rest**2) - 1) if robust else rest**2).sum())
 
 
 def _first_sigma(data: Data, unknowns: Unknowns, start: Floats, known: dict[str, float]) -> Floats:
@@ -182,17 +219,16 @@ def _errors(
     data: Data, unknowns: Unknowns, theta: Floats, sigma: Floats, freedom: dict[str, float], robust: bool
 ) -> tuple[Floats, Floats]:
     """Standard errors and degrees of freedom, (P,) each."""
-    jacobian = data.slopes(unknowns, theta, sigma)
+    rest, jacobian = data.linear(unknowns, theta, sigma)
     inverse = np.linalg.pinv(jacobian)
     free = _free(jacobian)
     part = np.stack([(inverse[:, : len(data.size)][:, data.group == g] ** 2).sum(axis=1) for g in range(4)])
-    rest = (inverse[:, len(data.size) :] ** 2).sum(axis=1)
-    variance = part.sum(axis=0) + rest
+    variance = part.sum(axis=0) + (inverse[:, len(data.size) :] ** 2).sum(axis=1)
     nu = np.array([freedom[name] for name in GROUPS])[:, None]
     with np.errstate(divide="ignore"):
         degrees = variance**2 / np.maximum((part**2 / nu).sum(axis=0), 1e-300)
     if robust:
-        r = data.residuals(unknowns.physics(theta), sigma)[: len(data.size)]
+        r = rest[: len(data.size)]
         slope = ((1 + r**2) ** -1.5).mean()
         variance = variance * (r**2 / (1 + r**2)).sum() / max(len(r) - len(theta), 1) / slope**2
     return np.where(free, np.inf, np.sqrt(variance)), degrees
@@ -246,16 +282,19 @@ def _searched(plane: Data, unknowns: Unknowns) -> dict[str, float]:
         fwhm = (float(f), float(f)) if free else unknowns.given.fwhm
         trial = replace(unknowns.given, fwhm=fwhm, critical_dose=1.0, reciprocity=0.0)
         peak = plane.model.sizes(trial).excess[plane.item].min()
-        for dose in np.exp(peak - np.linspace(0.02, np.log(40), 14)):
-            guess = replace(trial, critical_dose=float(dose))
-            sizes = plane.model.sizes(guess)
-            off = np.abs(np.log(np.maximum(plane.predicted(sizes), 1e-9) / plane.size)).mean()
-            off += _RINGS_PENALTY * float((sizes.excess[plane.item] > np.log(TRUSTED)).mean())
-            if off < least:
-                least, best = off, _plane(guess)
+        doses = np.exp(peak - np.linspace(0.02, np.log(40), 14))
+        sizes = plane.model.sizes(replace(trial, critical_dose=doses[:, None]))
+        off = np.abs(np.log(np.maximum(plane.predicted(sizes), 1e-9) / plane.size)).mean(axis=1)
+        off += _RINGS_PENALTY * (sizes.excess[:, plane.item] > np.log(TRUSTED)).mean(axis=1)
+        k = int(off.argmin())
+        if off[k] < least:
+            least, best = off[k], _plane(replace(trial, critical_dose=float(doses[k])))
     return best
 
 
+ASPECT = "aspect"
+SURE = 0.95
+"""Weight from which a shape counts as told by the sizes."""
 _NEGLIGIBLE = 0.01
 """Largest |m| that counts as reciprocity; with it, ten times the speed changes the effective dose by 2 %."""
 
@@ -293,6 +332,8 @@ class SizeResidual:
 class Fit:
     """estimates: of the unknowns.  physics: these and the given parameters.  profile: of the spot.
 
+    shapes: profile → its weight, falling (`calibration.shapes`).
+
     order: of the resin.  residuals: of all sizes.
     noise: standard deviation of a measurement, mm, by group.  chi2, freedom: of the groups whose standard
     deviation was given; None without such groups.  notes: sentences on parameters that could not be fitted,
@@ -309,6 +350,7 @@ class Fit:
     freedom: float
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    shapes: Mapping[str, float] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Estimate:
         for estimate in self.estimates:
@@ -320,6 +362,11 @@ class Fit:
     def names(self) -> tuple[str, ...]:
         """Names of the estimates."""
         return tuple(estimate.name for estimate in self.estimates)
+
+    @property
+    def certain(self) -> bool:
+        """Whether the sizes tell the profile of the spot: it has at least `SURE` of the weight."""
+        return self.shapes.get(self.profile, 1.0) >= SURE
 
     @property
     def lasting(self) -> bool:
@@ -361,12 +408,6 @@ class Fit:
         return replace(
             base or Resin(), order=self.order, critical_dose=dose, e_c=e_c, penetration_depth=depth
         )
-
-
-def estimates_of(solution: FitSolution) -> Iterator[Estimate]:
-    """Values and intervals; intervals of logarithms become ratios."""
-    for name, x, half in zip(solution.unknowns.names, solution.theta, solution.half, strict=True):
-        yield Estimate(name, *(solution.unknowns.value(name, end) for end in (x, x - half, x + half)))
 
 
 def residuals_of(data: Data, solution: FitSolution, limit: float) -> Iterator[SizeResidual]:

@@ -5,27 +5,36 @@ The words are notes on data left out, and warnings of contradictions and doubts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import norm
 
-from laserpath.base.arrays import Floats
+from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError, figure
 from laserpath.calibration.estimates import (
+    ASPECT,
     Estimate,
     Fit,
     FitSolution,
-    estimates_of,
     first_guess,
     residuals_of,
     solve,
     supported,
 )
 from laserpath.calibration.measurements import Levels, Measurements
-from laserpath.calibration.model import DEPTH, LINEAR, OFFSET, TRUSTED, Data, Physics, Unknowns
-from laserpath.types import FITTED_PROFILES
+from laserpath.calibration.model import LINEAR, OFFSET, TRUSTED, Data, Physics, Unknowns
+from laserpath.calibration.shapes import (
+    Candidate,
+    chosen,
+    estimates_of,
+    fitted,
+    weighed,
+    weights_of,
+    with_ovals,
+)
+from laserpath.types import FITTED_PROFILES, Spot
 
 FALSE_ALARM = 0.01
 """Probability of a warning about sound data; a larger one finds more outliers, some of them false."""
@@ -43,6 +52,7 @@ def _peaks(data: Data, physics: Physics) -> Floats:
 
 def _notes_of(result: Fit, levels: Levels | None) -> Iterator[str]:
     """What was left out, and what the estimates mean. levels: that the chart was written with."""
+    yield from _told_shape(result)
     yield from _too_strong(result)
     yield from _layer(result)
     if levels is not None:
@@ -53,6 +63,7 @@ def _warnings_of(result: Fit, levels: Levels | None, data: Data, solution: FitSo
     """Contradictions and doubts. levels: that the chart was written with."""
     if levels is not None:
         yield from _other_light(result, levels)
+    yield from _untold_shape(result)
     yield from _outliers(result)
     yield from _contradictions(data, solution)
     yield from _reciprocity(result)
@@ -62,6 +73,27 @@ def _warnings_of(result: Fit, levels: Levels | None, data: Data, solution: FitSo
 def _names(ids: list[str]) -> str:
     some = ", ".join(ids[:_IDS_LISTED])
     return some if len(ids) <= _IDS_LISTED else f"{some} and {len(ids) - _IDS_LISTED} more"
+
+
+def _told_shape(result: Fit) -> Iterator[str]:
+    if len(result.shapes) > 1 and result.certain:
+        oval = "elliptical" if ASPECT in result.names else "round, as far as they tell"
+        yield f"the sizes are those of a spot {_shapes(result)}, by AICc; it is {oval}"
+
+
+def _untold_shape(result: Fit) -> Iterator[str]:
+    if not result.certain:
+        yield (
+            f"the sizes do not tell the spot's shape: {_shapes(result)}, by AICc; the intervals hold for "
+            f"all of them, the spot is written as {result.profile}; measure more dots, and lines of 2 to "
+            f"{TRUSTED:g} critical doses"
+        )
+
+
+def _shapes(result: Fit) -> str:
+    """`gaussian (97 %) or airy (3 %)`."""
+    shares = [f"{name} ({figure(100 * w, 2)} %)" for name, w in result.shapes.items() if w >= _MENTIONED]
+    return " or ".join(shares)
 
 
 def _too_strong(result: Fit) -> Iterator[str]:
@@ -168,33 +200,33 @@ _FAR = 2.0
 better nevertheless. A smaller one believes chance."""
 _SAME = 0.02
 """Relative difference below which two doses count as one."""
-_BETTER_FIT = 10.0
-"""Gain in −2 ln of the likelihood above which another spot profile is mentioned; a larger one mentions
-fewer."""
+AUTO = "auto"
+"""In place of a profile: the one that the sizes tell."""
+_MENTIONED = 0.01
+"""Weight from which a shape is mentioned."""
 _LEVELS_MIN = 3
 """Least number of measured levels for a fit of their offset; with two, reciprocity explains them as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Options of a fit. fwhm: mm, if it is known.  elliptical: fit a width along x and one along y.
+    """Options of a fit. spot: its profile, or 'auto', the one that the sizes tell.  fwhm: mm, if it is known.
 
+    elliptical: fit a width along x and one along y; None: if the sizes tell that they differ.
     robust: outliers count less.  speed: mm/s that the doses are for; None: the mean of the measured items.
     width_error, depth_error: standard deviation of one measurement, mm, if it is known.
-    compare: try the other spot profiles too.
     """
 
-    spot: str = "airy"
+    spot: str = AUTO
     fwhm: float | None = None
-    elliptical: bool = False
+    elliptical: bool | None = None
     robust: bool = False
     speed: float | None = None
     width_error: float | None = None
     depth_error: float | None = None
-    compare: bool = True
 
     def __post_init__(self) -> None:
-        if self.spot not in FITTED_PROFILES:
+        if self.spot not in (AUTO, *FITTED_PROFILES):
             raise InputError(f"spot {self.spot!r} cannot be fitted; known: {', '.join(FITTED_PROFILES)}")
         for name in ("fwhm", "speed", "width_error", "depth_error"):
             value = getattr(self, name)
@@ -216,31 +248,54 @@ class Options:
 def fit(measurements: Measurements, options: Options | None = None) -> Fit:
     """Spot, critical dose, reciprocity and working curve, as far as the measurements determine them."""
     options = options or Options()
-    data = Data.of(measurements, options.spot)
-    if not data.size.size and not data.seen.size:
+    data = {profile: Data.of(measurements, profile) for profile in _profiles(measurements, options)}
+    first = next(iter(data.values()))
+    if not first.size.size and not first.seen.size:
         raise InputError("nothing is filled in: neither a size nor whether an item is visible")
     levels = measurements.levels
     given = Physics(
-        _given_widths(options), 1.0, speed=_speed(data, options),
+        _given_widths(options), 1.0, speed=_speed(first, options),
         level_offset=None if levels is None else levels.offset,
     )  # fmt: skip
-    unknowns, notes = _unknowns(data, options)
-    if not unknowns:
+    names, notes = _unknowns(first, options)
+    if not names:
         if options.fwhm is None:
-            raise InputError(_no_widths(data))
-        return _only_seen(data, measurements, options, given, notes)
-    data = data if "critical_dose" in unknowns else data.unseen()
-    solution = _solved(data, Unknowns(unknowns, given, _lowest(data)), options)
+            raise InputError(_no_widths(first))
+        return _only_seen(first, measurements, options, given, notes)
+    if "critical_dose" not in names:
+        data = {profile: own.unseen() for profile, own in data.items()}
+    candidates = _candidates(data, Unknowns(names, given, _lowest(first)), options, notes)
+    choice = chosen(candidates)
+    _check_vague(choice.solution)
+    return _report(candidates, choice, measurements, options, notes)
+
+
+def _profiles(measurements: Measurements, options: Options) -> tuple[str, ...]:
+    """Those to try. Depths alone do not tell a shape."""
+    if options.spot != AUTO:
+        return (options.spot,)
+    plane = any((row.width or row.diameter or row.merged) is not None for row in measurements.rows)
+    return FITTED_PROFILES if plane else (Spot().profile,)
+
+
+def _candidates(
+    data: Mapping[str, Data], unknowns: Unknowns, options: Options, notes: list[str]
+) -> list[Candidate]:
+    """All shapes that may be, weighed, the likeliest first. Adds notes on unknowns that it does without."""
+
+    def solved(own: Data, unknown: Unknowns, start: Floats | None, used: Bools | None) -> FitSolution:
+        start = first_guess(own, unknown) if start is None else start
+        return solve(own, unknown, start, options.known, options.robust, used)
+
+    found = weighed(fitted(data, unknowns, solved), options.known, options.robust)
     for name, vague, note in _MINOR:
-        if name in unknowns and vague(solution):
+        if name in unknowns.names and vague(found[0].solution):
             notes.append(note)
-            solution = _solved(data, solution.unknowns.without(name), options)
-    _check_vague(solution)
-    return _report(data, measurements, solution, options, notes)
-
-
-def _solved(data: Data, unknowns: Unknowns, options: Options) -> FitSolution:
-    return solve(data, unknowns, first_guess(data, unknowns), options.known, options.robust)
+            unknowns = unknowns.without(name)
+            found = weighed(fitted(data, unknowns, solved), options.known, options.robust)
+    if options.elliptical is None and options.fwhm is None and _both_directions(found[0].data):
+        found = weighed(with_ovals(found, solved), options.known, options.robust)
+    return found
 
 
 def _reciprocity_vague(solution: FitSolution) -> bool:
@@ -305,7 +360,7 @@ def _unknowns(data: Data, options: Options) -> tuple[tuple[str, ...], list[str]]
             _check_energies(data)
         if options.elliptical:
             _check_directions(data)
-            names.append("aspect")
+            names.append(ASPECT)
     known = plane.any() or options.fwhm is not None
     if depths and not known:
         raise InputError(_no_widths(data))
@@ -359,9 +414,14 @@ def _check_energies(data: Data) -> None:
         raise InputError(f"the FWHM is undetermined by {count} widths; measure at least 3, or give the FWHM")
 
 
+def _both_directions(data: Data) -> bool:
+    """Whether widths along x and along y were measured."""
+    return 0 < data.model.upright[data.item[~data.deep]].sum() < (~data.deep).sum()
+
+
 def _check_directions(data: Data) -> None:
-    upright = data.model.upright[data.item[~data.deep]]
-    if upright.all() or not upright.any():
+    if not _both_directions(data):
+        upright = data.model.upright[data.item[~data.deep]]
         raise InputError(
             f"an elliptical spot is undetermined, since all widths are of lines along "
             f"{'y' if upright.all() else 'x'}; measure lines along the other axis too"
@@ -375,7 +435,7 @@ def _check_vague(solution: FitSolution) -> None:
             value = float(np.exp(solution.theta[solution.unknowns.names.index(name)]))
             what = {
                 "fwhm": f"the FWHM, {figure(value * 1000)} µm,", "critical_dose": "the critical dose",
-                "aspect": "the spot's aspect", "e_c": "E_c", "penetration_depth": "the penetration depth",
+                ASPECT: "the spot's aspect", "e_c": "E_c", "penetration_depth": "the penetration depth",
             }[name]  # fmt: skip
             more = "depths" if name in ("e_c", "penetration_depth") else "widths"
             interval = (
@@ -410,8 +470,8 @@ def _only_seen(
         "weakest that is; widths would tell it better, and would test reciprocity, which is assumed", *notes,
     ]  # fmt: skip
     return Fit(
-        (Estimate("critical_dose", value, low, high),), replace(given, critical_dose=value), options.spot,
-        measurements.order, (), {}, None, 0.0, tuple(notes),
+        (Estimate("critical_dose", value, low, high),), replace(given, critical_dose=value),
+        data.model.profile, measurements.order, (), {}, None, 0.0, tuple(notes),
     )  # fmt: skip
 
 
@@ -419,24 +479,29 @@ def _only_seen(
 
 
 def _report(
-    data: Data, measurements: Measurements, solution: FitSolution, options: Options, notes: list[str]
+    candidates: Sequence[Candidate],
+    choice: Candidate,
+    measurements: Measurements,
+    options: Options,
+    notes: list[str],
 ) -> Fit:
+    data, solution = choice.data, choice.solution
     limit = float(norm.isf(FALSE_ALARM / (2 * max(int(solution.used.sum()), 1))))
     residuals = tuple(residuals_of(data, solution, limit))
     sure = [r for r in residuals if r.used and r.what in options.known]
     result = Fit(
-        estimates=tuple(estimates_of(solution)),
+        estimates=tuple(estimates_of(candidates, choice)),
         physics=solution.physics,
-        profile=options.spot,
+        profile=choice.profile,
         order=measurements.order,
         residuals=residuals,
         noise={name: s for name, s in solution.noise.items() if any(r.what == name for r in residuals)},
         chi2=sum(((r.measured - r.fitted) / r.sigma) ** 2 for r in sure) if sure else None,
         freedom=float(len(sure) - _freedom_taken(solution, data, options)),
+        shapes=weights_of(candidates),
     )
     levels = measurements.levels
-    doubts = _warnings_of(result, levels, data, solution)
-    warnings = (*doubts, *_other_shapes(data, measurements, solution, options))
+    warnings = tuple(_warnings_of(result, levels, data, solution))
     return replace(result, notes=(*notes, *_notes_of(result, levels)), warnings=warnings)
 
 
@@ -444,35 +509,3 @@ def _freedom_taken(solution: FitSolution, data: Data, options: Options) -> float
     """Degrees of freedom that the fit took from the sizes of known standard deviation."""
     known = np.array([name in options.known for name in ("width", "diameter", "merged", "depth")])
     return float(solution.leverage[known[data.group]].sum())
-
-
-def _other_shapes(
-    data: Data, measurements: Measurements, solution: FitSolution, options: Options
-) -> Iterator[str]:
-    """Another profile, or an ellipse, that fits better."""
-    if not options.compare or "fwhm" not in solution.unknowns.names:
-        return
-    own = _misfit(data, solution)
-    for profile in FITTED_PROFILES:
-        if profile != options.spot:
-            other = Data.of(measurements, profile)
-            if _misfit(other, _solved(other, solution.unknowns, options)) < own - _BETTER_FIT:
-                yield f"a spot {profile!r} fits the sizes better than {options.spot!r}"
-    upright = data.model.upright[data.item[~data.deep]]
-    if not options.elliptical and upright.any() and not upright.all():
-        names = ("fwhm", "aspect", *solution.unknowns.names[1:])
-        oval = _solved(data, replace(solution.unknowns, names=names), options)
-        if abs(oval.theta[1]) > oval.half[1]:
-            yield (
-                f"the spot is not round: it is {np.exp(oval.theta[1]):.3f} times as wide along x as along "
-                "y; fit with --elliptical"
-            )
-
-
-def _misfit(data: Data, solution: FitSolution) -> float:
-    """−2 ln of the likelihood of the sizes in the plane, up to a constant."""
-    plane = solution.used & (data.group != DEPTH)
-    if not plane.any():
-        return 0.0
-    off = (data.predicted(data.model.sizes(solution.physics)) - data.size)[plane]
-    return float(plane.sum() * np.log((off**2).mean()))

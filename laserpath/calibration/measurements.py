@@ -67,11 +67,6 @@ class Levels:
         share = np.asarray(level, dtype=np.float64) / self.count
         return np.maximum(curve.of(share, self.count), _FAINT)
 
-    def gain(self, level: Floats, offset: float) -> Floats:
-        """Light of levels with another offset o ÷ that with the profile's; 1 where the level is NaN."""
-        known = np.where(np.isnan(level), self.count, level)
-        return self.light(known, offset) / self.light(known)
-
 
 def level_for(power: ArrayLike, machine: Machine) -> Indices:
     """The usable level whose light is nearest to a power in mW."""

@@ -33,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from scipy.interpolate import RectBivariateSpline, make_interp_spline
@@ -129,24 +130,24 @@ def width(squared: Callable[[Floats], Floats], excess: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Physics:
-    """The parameters of a fit. fwhm: of the light along x and along y, mm.
+    """The parameters of a fit; arrays (B, 1) stand for B sets of them. fwhm: of the light along x and y, mm.
 
     critical_dose, e_c: mJ/mm², at `speed`, v₀ in mm/s, of a line along x.  penetration_depth: mm.
     reciprocity: m.  level_offset: o of the light of levels; None: that of the profile.
     """
 
-    fwhm: tuple[float, float]
-    critical_dose: float
-    penetration_depth: float = 0.1
-    e_c: float = 0.1
-    reciprocity: float = 0.0
+    fwhm: tuple[Any, Any]
+    critical_dose: Any
+    penetration_depth: Any = 0.1
+    e_c: Any = 0.1
+    reciprocity: Any = 0.0
     speed: float = 1.0
-    level_offset: float | None = None
+    level_offset: Any = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sizes:
-    """(N,) for each item. excess: ln ρ, of a wedge for both lines.  depth: mm, negative below E_c.
+    """(N,) for each item, or (B, N). excess: ln ρ, of a wedge for both lines.  depth: mm, negative below E_c.
 
     size: mm, the width, the diameter, or the distance at which the lines of a wedge become one.
     """
@@ -167,8 +168,11 @@ class SizeModel:
     ) -> None:
         self.profile, self.order, self.levels = profile, order, levels
         self.level = np.array([np.nan if item.level is None else item.level for item in items])
+        if levels is not None:
+            # Without a level, the highest, whose light no offset changes.
+            self._known = np.where(np.isnan(self.level), levels.count, self.level)
+            self._light = levels.light(self._known)
         self._line, self._strokes = line_profile(profile, order), stroke_profile(profile, order)
-        self._h0 = float(self._strokes.peaks(np.zeros(1))[0])
         self.power, self.speed, self.length = (
             np.array([getattr(item, name) for item in items], dtype=np.float64)
             for name in ("power", "speed", "length")
@@ -179,7 +183,7 @@ class SizeModel:
         self.wedge = np.array([item.kind == "wedge" for item in items], dtype=bool)
 
     def sizes(self, physics: Physics) -> Sizes:
-        """Sizes of all items."""
+        """Sizes of all items, (N,); (B, N) for B sets of parameters."""
         fx, fy = physics.fwhm
         along, across = np.where(self.upright, fy, fx), np.where(self.upright, fx, fy)
         short = self.dot & (self.length <= _LENGTHS[-1] * along)
@@ -188,21 +192,25 @@ class SizeModel:
         reach = np.where(short, length * self._strokes.peaks(length), self._line.peak)
         dose = np.log(self._energy(fx, fy, physics.level_offset) * reach / across)
         time = np.log(reach / self._line.peak * along / fx * physics.speed / self.speed)
-        dose += physics.reciprocity * time
+        dose = dose + physics.reciprocity * time
         excess = dose - np.log(physics.critical_dose) + np.where(self.wedge, np.log(2), 0.0)
         depth = physics.penetration_depth * (dose - np.log(physics.e_c))
         size = width(self._line.squared, excess)
         if short.any():
-            k = np.flatnonzero(short)
-            size[k] = width(lambda drop: self._strokes.squared(drop, length[k]), excess[k])
+            short = np.broadcast_to(short, size.shape)
+            reached = np.broadcast_to(length, size.shape)[short]
+            size[short] = width(lambda drop: self._strokes.squared(drop, reached), excess[short])
         return Sizes(excess, size * across, depth)
 
-    def _energy(self, fx: float, fy: float, offset: float | None) -> Floats:
+    def _energy(self, fx: Any, fy: Any, offset: Any) -> Floats:
         """Line energies of the items: E_N goes as F^(2 − 2N). offset: of the light of levels."""
         energy = self._unit_energy * (fx * fy) ** (1 - self.order)
         if self.levels is None or offset is None:
             return energy
-        return energy * self.levels.gain(self.level, offset) ** self.order
+        offset = np.asarray(offset)
+        light = {o: self.levels.light(self._known, o) for o in set(offset.ravel().tolist())}
+        gain = np.stack([light[o] for o in offset.ravel().tolist()]).reshape(*offset.shape[:1], -1)
+        return energy * (gain / self._light) ** self.order
 
 
 GROUPS = ("width", "diameter", "merged", "depth")
@@ -235,15 +243,15 @@ class Unknowns:
         """The unknowns without one, which is then as given."""
         return replace(self, names=tuple(n for n in self.names if n != name))
 
-    def value(self, name: str, theta: float) -> float:
+    def value(self, name: str, theta: Any) -> Any:
         """The value of an unknown whose θ is given."""
         if name == LINEAR:
-            return float(theta)
-        return float(np.exp(theta)) - (self.lowest if name == OFFSET else 0)
+            return theta
+        return np.exp(theta) - (self.lowest if name == OFFSET else 0)
 
     def physics(self, theta: Floats) -> Physics:
-        """The given parameters, with the values of θ."""
-        values = {n: self.value(n, x) for n, x in zip(self.names, theta.tolist(), strict=True)}
+        """The given parameters, with the values of θ, (P,), or of B of them, (P, B, 1)."""
+        values = {n: self.value(n, x) for n, x in zip(self.names, theta, strict=True)}
         given = self.given
         fx, fy = given.fwhm
         fwhm, root = values.get("fwhm", np.sqrt(fx * fy)), np.sqrt(values.get("aspect", fx / fy))
@@ -316,23 +324,25 @@ class Data:
         return self.group == DEPTH
 
     def predicted(self, sizes: Sizes) -> Floats:
-        """(R,) mm, the model's value of each size."""
-        return np.where(self.deep, sizes.depth[self.item], sizes.size[self.item])
+        """(R,) mm, or (B, R), the model's value of each size."""
+        return np.where(self.deep, sizes.depth[..., self.item], sizes.size[..., self.item])
 
     def residuals(self, physics: Physics, sigma: Floats) -> Floats:
-        """(R + K,): sizes in units of σ, (R,); then how far each seen item is beyond the threshold."""
+        """(R + K,), or (B, R + K): sizes in units of σ, (R,); then how far each seen item is beyond the
+        threshold.
+        """
         sizes = self.model.sizes(physics)
-        wrong = np.maximum(-self.sign * sizes.excess[self.seen], 0) / _BLUR
+        wrong = np.maximum(-self.sign * sizes.excess[..., self.seen], 0) / _BLUR
         wrong = wrong / np.sqrt(1 + (wrong / _MOST) ** 2)
-        return np.concatenate([(self.predicted(sizes) - self.size) / sigma, wrong])
+        return np.concatenate([(self.predicted(sizes) - self.size) / sigma, wrong], axis=-1)
 
-    def slopes(self, unknowns: Unknowns, theta: Floats, sigma: Floats) -> Floats:
-        """(R + K, θ) derivatives of the residuals, by central differences."""
-        columns = []
-        for step in _STEP * np.eye(len(theta)):
-            up, down = (unknowns.physics(theta + s * step) for s in (1, -1))
-            columns.append((self.residuals(up, sigma) - self.residuals(down, sigma)) / (2 * _STEP))
-        return np.stack(columns, axis=1)
+    def linear(self, unknowns: Unknowns, theta: Floats, sigma: Floats) -> tuple[Floats, Floats]:
+        """The residuals, (R + K,), and their derivatives, (R + K, P), by central differences."""
+        step = _STEP * np.eye(len(theta))
+        points = theta[:, None] + np.concatenate([np.zeros((len(theta), 1)), step, -step], axis=1)
+        at = self.residuals(unknowns.physics(points[..., None]), sigma)
+        up, down = np.split(at[1:], 2)
+        return at[0], ((up - down) / (2 * _STEP)).T
 
 
 def _in_plane(row: Measured, size: float) -> float:

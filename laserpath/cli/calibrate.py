@@ -377,9 +377,9 @@ def _printed_json(result: PrintFit, written: tuple[Path, ...]) -> str:
 _FIT: Options = {
     "What to fit": {
         "--spot": {
-            "type": click.Choice(["airy", "gaussian", "flat-top"]),
-            "default": "airy",
-            "help": "Spot shape  [airy]",
+            "type": click.Choice(["auto", "airy", "gaussian", "flat-top"]),
+            "default": "auto",
+            "help": "Spot shape; auto: the one that the sizes tell  [auto]",
         },
         "--spot-fwhm": {
             "type": _length("mm"),
@@ -388,7 +388,8 @@ _FIT: Options = {
         },
         "--elliptical": {
             "is_flag": True,
-            "help": "Fit separate widths along x and y; needs lines in both directions",
+            "default": None,
+            "help": "Fit separate widths along x and y; needs lines in both directions  [if they differ]",
         },
         "--robust": {"is_flag": True, "help": "Give outliers less weight"},
         "--speed": {

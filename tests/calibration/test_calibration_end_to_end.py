@@ -72,7 +72,7 @@ def check(found: Fit, truth: Process) -> None:
 def test_the_fit_finds_the_process_that_exposed_the_chart_and_plan_takes_its_profiles(tmp_path: Path) -> None:
     machine = profiles.machine("grbl-diode-405")
     truth = Process(Spot(0.085), Resin(critical_dose=0.5), machine)
-    found, rows = exposed_and_fitted("grbl-diode-405", truth, Options(compare=False))
+    found, rows = exposed_and_fitted("grbl-diode-405", truth, Options())
     check(found, truth)
     for name, text in calibration.files_of(found, rows, name="mine", source="chart.csv").items():
         (tmp_path / name).write_text(text)
@@ -94,7 +94,7 @@ def test_the_fit_finds_the_process_that_exposed_the_chart_and_plan_takes_its_pro
 def test_on_every_controller(machine: str, profile: str) -> None:
     laser = replace(profiles.machine(machine), power_max=10.0)  # the stage's own is for spots of micrometres
     truth = Process(Spot(0.11, profile), Resin(critical_dose=0.08), laser)
-    options = Options(spot=profile, compare=False)
+    options = Options()
     chart = calibration.chart(Process(machine=truth.machine))
     rows = with_noise(measured(chart, truth, 0.02, DEPTH), np.random.default_rng(2))
     found = calibration.fit(rows, options)

@@ -19,7 +19,7 @@ from laserpath.calibration.model import Physics, SizeModel
 from laserpath.config import profiles
 from laserpath.physics.resin import line_energy
 
-QUICK = Options(compare=False)
+QUICK = Options(spot="airy", elliptical=False)
 ROW = "H"
 """The row of levels, below six rows of lines and the lines along y."""
 GRBL = profiles.machine("grbl-diode-405")

@@ -178,7 +178,7 @@ def test_every_profile_that_can_be_fitted_is_a_choice() -> None:
     """They stand in the command, too, so that its help need not wait for NumPy."""
     (spot,) = [one for one in cli.commands_by_name()["fit"].params if one.name == "spot"]
     assert isinstance(spot.type, click.Choice)
-    assert tuple(spot.type.choices) == FITTED_PROFILES
+    assert tuple(spot.type.choices) == ("auto", *FITTED_PROFILES)
 
 
 # laserpath matrix

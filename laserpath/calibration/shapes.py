@@ -1,0 +1,193 @@
+"""Which shape of the spot the sizes tell, and intervals that hold whichever it is.
+
+Candidates are all profiles that can be fitted, each of them round, and elliptical where lines in both
+directions were measured. All are fitted to the same sizes, and compared by Akaike's criterion, corrected for
+small samples (Hurvich and Tsai, Biometrika 76, 297, 1989):
+
+    AICc = −2 ln L + 2K + 2K(K + 1)/(n − K − 1),   −2 ln L = Σ_g n_g ln(Σ_{i∈g} r_i²/n_g)
+
+with n sizes, K unknowns, among them the σ_g; groups of known σ_g count Σ (r/σ_g)² instead, a robust fit its
+soft L1, and items on the wrong side of the threshold what they cost in `estimates`. The weight of a candidate
+is w_k ∝ exp(−AICc_k/2) (Burnham and Anderson, Model Selection and Multimodel Inference, 2002, §2.9). Between
+profiles with as many unknowns all criteria agree. For the ellipse AICc is chosen over BIC, since a spot is
+never quite round: BIC would give no weight to an ellipse that the intervals should cover.
+
+Intervals by tail areas averaged over the candidates (Turek and Fletcher, Computational Statistics and Data
+Analysis 56, 2809, 2012): their ends x solve, with T Student's distribution function,
+
+    Σ_k w_k T_ν_k((x − θ_k)/s_k) = 2.5 % and 97.5 %.
+
+Where one candidate has all the weight, that is its own interval; where several share it, it holds them all. A
+round candidate has the aspect 1 for certain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.stats import t as student
+
+from laserpath.base.arrays import Bools, Floats
+from laserpath.base.errors import InputError
+from laserpath.calibration.estimates import (
+    ASPECT,
+    CONFIDENCE,
+    SURE,
+    Estimate,
+    FitSolution,
+)
+from laserpath.calibration.model import GROUPS, Data, Unknowns
+
+_CERTAIN = 1e-6
+"""Standard error of what a candidate takes as given; 0 would divide by 0."""
+_NONE = 1e-4
+"""Weight below which a candidate does not widen an interval."""
+
+Solve = Callable[[Data, Unknowns, Floats | None, Bools | None], FitSolution]
+"""Data, unknowns, θ to start from, and the sizes to use, each if known → the fit."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """A profile, round or elliptical, fitted to the sizes. score: AICc.  weight: of all candidates' 1."""
+
+    profile: str
+    data: Data
+    solution: FitSolution
+    score: float = 0.0
+    weight: float = 1.0
+
+    @property
+    def oval(self) -> bool:
+        """Whether it is elliptical."""
+        return ASPECT in self.solution.unknowns.names
+
+
+def fitted(data: Mapping[str, Data], unknowns: Unknowns, solve: Solve) -> list[Candidate]:
+    """A candidate of each profile, all fitted to the sizes that the best of them uses."""
+    found: list[Candidate] = []
+    refused: InputError | None = None
+    for profile, own in data.items():
+        try:
+            found.append(Candidate(profile, own, solve(own, unknowns, None, None)))
+        except InputError as error:  # it may need more sizes than another
+            refused = refused or error
+    if not found:
+        raise refused or InputError("no spot was to be fitted")
+    used = min(found, key=_scatter).solution.used
+    return [_refitted(one, unknowns, used, solve) for one in found]
+
+
+def _scatter(one: Candidate) -> float:
+    """Mean of ln σ over the sizes that it uses."""
+    return float(np.log(one.solution.sigma[one.solution.used]).mean())
+
+
+def _refitted(one: Candidate, unknowns: Unknowns, used: Bools, solve: Solve) -> Candidate:
+    if np.array_equal(one.solution.used, used):
+        return one
+    return replace(one, solution=solve(one.data, unknowns, one.solution.theta, used))
+
+
+def with_ovals(candidates: Sequence[Candidate], solve: Solve) -> list[Candidate]:
+    """The candidates, and an ellipse of each."""
+    ovals = []
+    for one in candidates:
+        unknowns, theta = one.solution.unknowns, one.solution.theta
+        wider = replace(unknowns, names=(unknowns.names[0], ASPECT, *unknowns.names[1:]))
+        try:
+            solution = solve(one.data, wider, np.insert(theta, 1, 0.0), one.solution.used)
+        except InputError:  # too few sizes for one unknown more
+            continue
+        ovals.append(replace(one, solution=solution))
+    return [*candidates, *ovals]
+
+
+def weighed(candidates: Sequence[Candidate], known: Mapping[str, float], robust: bool) -> list[Candidate]:
+    """The candidates with score and weight, the heaviest first. known: σ in mm, by group."""
+    best = min(candidates, key=_scatter).solution
+    scores = np.array([_aicc(one, best, known, robust) for one in candidates])
+    weights = np.exp((scores.min() - scores) / 2)
+    weights /= weights.sum()
+    found = [
+        replace(one, score=float(score), weight=float(weight))
+        for one, score, weight in zip(candidates, scores, weights, strict=True)
+    ]
+    return sorted(found, key=lambda one: one.score)
+
+
+def _aicc(one: Candidate, best: FitSolution, known: Mapping[str, float], robust: bool) -> float:
+    used = best.used
+    data = one.data.only(used)
+    rest = data.residuals(one.solution.physics, best.sigma[used])
+    sizes, seen = rest[: used.sum()], rest[used.sum() :]
+    misfit, unknown = float((seen**2).sum()), len(one.solution.theta)
+    if robust:
+        misfit += float(2 * (np.sqrt(1 + sizes**2) - 1).sum())
+    else:
+        given = np.isin(data.group, [GROUPS.index(name) for name in known])
+        misfit += float((sizes[given] ** 2).sum())
+        # Groups that share a σ have the same one.
+        for sigma in np.unique(best.sigma[used][~given]):
+            own = sizes[~given & (best.sigma[used] == sigma)]
+            misfit += len(own) * float(np.log(max((own**2).mean(), 1e-12)))
+            unknown += 1
+    return misfit + 2 * unknown + 2 * unknown * (unknown + 1) / max(len(sizes) - unknown - 1, 0.5)
+
+
+def weights_of(candidates: Sequence[Candidate]) -> dict[str, float]:
+    """Profile → its weight, round and elliptical together, falling."""
+    totals = {one.profile: 0.0 for one in candidates}
+    for one in candidates:
+        totals[one.profile] += one.weight
+    return dict(sorted(totals.items(), key=lambda pair: -pair[1]))
+
+
+def chosen(candidates: Sequence[Candidate]) -> Candidate:
+    """The profile with the largest weight; elliptical only if the sizes tell that it is."""
+    totals = weights_of(candidates)
+    profile = next(iter(totals))
+    own = [one for one in candidates if one.profile == profile]
+    oval = sum(one.weight for one in own if one.oval) >= SURE * totals[profile]
+    kinds = [one for one in own if one.oval == oval]
+    return (kinds or own)[0]
+
+
+def estimates_of(candidates: Sequence[Candidate], choice: Candidate) -> Iterator[Estimate]:
+    """The values of the choice, and intervals that hold all candidates."""
+    unknowns = choice.solution.unknowns
+    for name, theta in zip(unknowns.names, choice.solution.theta, strict=True):
+        ends = _interval([(one.weight, *_distribution(one.solution, name)) for one in candidates])
+        value, low, high = (float(unknowns.value(name, x)) for x in (theta, *ends))
+        yield Estimate(name, value, min(low, value), max(high, value))
+
+
+def _distribution(solution: FitSolution, name: str) -> tuple[float, float, float]:
+    """θ, its standard error and its degrees of freedom; 0 without error if it is not an unknown."""
+    if name not in solution.unknowns.names:
+        return 0.0, _CERTAIN, np.inf
+    k = solution.unknowns.names.index(name)
+    return float(solution.theta[k]), float(solution.error[k]), float(solution.freedom[k])
+
+
+def _interval(parts: Sequence[tuple[float, float, float, float]]) -> tuple[float, float]:
+    """Ends for weights, values, errors and degrees of freedom."""
+    weight, theta, error, freedom = (
+        np.array(column)
+        for column in zip(*(p for p in parts if p[0] > _NONE and np.isfinite(p[2])), strict=True)
+    )
+    weight = weight / weight.sum()
+    tails = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
+    ends = []
+    for tail in tails:
+        each = theta + student.ppf(tail, freedom) * error
+
+        def off(x: float, tail: float = tail) -> float:
+            return float(weight @ student.cdf((x - theta) / error, freedom)) - tail
+
+        low, high = float(each.min()), float(each.max())
+        ends.append(low if high - low < 1e-9 else float(brentq(off, low, high)))
+    return ends[0], ends[1]
