@@ -19,7 +19,7 @@ from gcode.errors import GcodeError
 
 if TYPE_CHECKING:
     from gcode.controllers.common import Executed
-    from gcode.controllers.klipper.shaping import Impulses
+    from gcode.controllers.klipper.shaping import Impulses, Shaper
     from gcode.move import Floats, Ints, Moves
 
 Pair = tuple[float, float]
@@ -56,6 +56,10 @@ class Hardware(Protocol):
     @property
     def minimum_cruise_ratio(self) -> float:
         """0…1, Klipper's."""
+
+    @property
+    def shapers(self) -> tuple[Shaper | None, Shaper | None]:
+        """Klipper's input shapers of x and y; None: it has none."""
 
     @property
     def steps(self) -> Pair | None:
@@ -141,6 +145,8 @@ class Controller(ABC):
     """Every vertex is rounded to motor steps, so places between steps are lost."""
     counts_steps: ClassVar[bool] = False
     """The single steps of a line change with every shift of its ends."""
+    shapes: ClassVar[bool] = False
+    """It can have input shapers, and its model executes them."""
     rounds_speeds: ClassVar[bool] = False
     """Speeds are rounded up to whole steps/s."""
 

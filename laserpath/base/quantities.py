@@ -30,6 +30,7 @@ SPEED: Units = {"mm/min": Fraction(1, 60), "mm/s": Fraction(1)}
 ACCELERATION: Units = {"mm/s2": Fraction(1)}
 POWER: Units = {"mW": Fraction(1), "W": Fraction(1000)}
 RATE: Units = {"1/s": Fraction(1)}
+FREQUENCY: Units = {"Hz": Fraction(1)}
 DIFFUSION: Units = {"mm2/s": Fraction(1), "um2/s": Fraction(1, 10**6)}
 DENSITY: Units = {"1/mm": Fraction(1)}
 TIME: Units = {"s": Fraction(1), "ms": Fraction(1, 1000), "us": Fraction(1, 1_000_000)}

@@ -17,6 +17,9 @@ from laserpath.types.beam import Spot
 from laserpath.types.drawing import Point
 from laserpath.types.kinetics import Kinetics
 
+Shapers = tuple["gcode.motion.Shaper | None", "gcode.motion.Shaper | None"]
+"""Of x and of y."""
+
 _LARGE_DOSE = 10.0
 """mJ/mm², 1000 mJ/cm². Resins of printers need 5 to 50 mJ/cm², resists up to some 500, thick SU-8 and solder
 masks up to 1000: a larger dose most likely was meant in mJ/cm². A larger value here warns less often."""
@@ -102,7 +105,7 @@ class Machine:
     dialect: name of a G-code dialect, or a TOML file of one.
     baud: bits/s of a serial line; None: no limit.  steps: per mm, of the motors or the encoder; None: so many
     that they do not matter.  square_corner_velocity: mm/s, and minimum_cruise_ratio: Klipper's settings,
-    which take the place of the junction deviation.
+    which take the place of the junction deviation.  shapers: Klipper's input shapers of both axes, or None.
     lag: s, of the head, such as a galvo's mirrors.  laser_on_delay, laser_off_delay: s.
     z_travel: (lowest, highest) mm that a program's Z may be; None: not known, or there is no Z.
     """
@@ -126,6 +129,7 @@ class Machine:
     steps: Point | None = (250.0, 250.0)
     square_corner_velocity: float = 5.0
     minimum_cruise_ratio: float = 0.5
+    shapers: Shapers = (None, None)
     lag: float = 0.0
     laser_on_delay: float = 0.0
     laser_off_delay: float = 0.0
@@ -165,6 +169,7 @@ class Machine:
                     f"machine z_travel is {self.z_travel} mm, but must be the lowest and the highest Z"
                 )
         check_look_ahead(self, gcode.dialect(self.dialect))
+        _check_shapers(self)
 
     @property
     def _level_offset(self) -> float:
@@ -219,6 +224,18 @@ def check_look_ahead(machine: Machine, dialect: gcode.Dialect) -> None:
         raise InputError(
             f"machine look_ahead is {machine.look_ahead}, but must be at least {firmware.least_look_ahead} "
             f"for {firmware.title}: it is {firmware.look_ahead_is}"
+        )
+
+
+def _check_shapers(machine: Machine) -> None:
+    """Raise InputError for shapers that are none, or on a controller that is not modelled with any."""
+    shapers, firmware = machine.shapers, gcode.dialect(machine.dialect).firmware
+    if len(shapers) != 2 or not all(one is None or isinstance(one, gcode.motion.Shaper) for one in shapers):
+        raise InputError(f"machine shapers are {shapers}, but must be two, of x and y, each a Shaper or None")
+    if any(shapers) and not firmware.shapes:
+        raise InputError(
+            f"machine has the input shaper {next(filter(None, shapers))}, but of {firmware.title} none is "
+            "modelled; turn it off there, and leave it out of the profile"
         )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import gcode
 from laserpath.base.errors import InputError
 from laserpath.config import profiles
 from laserpath.physics import optics
@@ -149,6 +150,15 @@ def test_a_spot_from_aperture_and_wavelength(tmp_path: Path) -> None:
         ("machine", "level_min", "laser_delay_ms = -1", "laser_delay_ms is -1"),
         ("machine", "level_min", "laser_delay_ms = 1\nlaser_off_delay_ms = 2",
          "gives laser_delay as well as laser_off_delay; give laser_delay, or laser_on_delay and laser_off_"),
+        ("machine", "dialect", "dialect = 'klipper'\nshaper_type = 'zv'",
+         "key 'shaper_freq_x_Hz' or 'shaper_freq_y_Hz' is missing, of shaper_type"),
+        ("machine", "dialect", "dialect = 'klipper'\nshaper_type = 'mvz'\nshaper_freq_x_Hz = 50",
+         "shaper_type 'mvz' is unknown; did you mean mzv"),
+        ("machine", "dialect", "dialect = 'klipper'\nshaper_freq_x = 50", "did you mean shaper_freq_x_Hz"),
+        ("machine", "dialect", "dialect = 'klipper'\nshaper_freq_x_Hz = 50\ndamping_ratio_x = 1",
+         "damping_ratio is 1, but must be from 0 to below 1"),
+        ("machine", "dialect", "dialect = 'grbl'\nshaper_freq_y_Hz = 50",
+         "the input shaper mzv at 50 Hz, damping 0.1, but of GRBL none is modelled"),
         ("machine", "dialect", "dialect = 'grlb'", "dialect 'grlb' is unknown.*did you mean grbl"),
         ("machine", "dialect", "dialect = 7", "dialect is 7, but must be text"),
         ("machine", "s_max", "s_max = 1000 mW", r"not valid TOML.*line \d+"),
@@ -191,6 +201,25 @@ def test_a_bad_profile_is_refused_with_its_key_and_value(
         LOADERS[kind](path)
     assert "mine.toml" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("keys", "x", "y"),
+    [
+        ("", None, None),
+        ("shaper_freq_x_Hz = 0", None, None),
+        ("shaper_freq_x_Hz = 50", ("mzv", 50.0, 0.1), None),
+        ("shaper_type = 'ei'\nshaper_freq_x_Hz = 50\nshaper_freq_y_Hz = 40.5",
+         ("ei", 50.0, 0.1), ("ei", 40.5, 0.1)),
+        ("shaper_type = 'zv'\nshaper_type_y = '2hump_ei'\nshaper_freq_x_Hz = 50\nshaper_freq_y_Hz = 60\n"
+         "damping_ratio_y = 0.05", ("zv", 50.0, 0.1), ("2hump_ei", 60.0, 0.05)),
+    ],
+)  # fmt: skip
+def test_input_shapers_have_klipper_s_keys_and_defaults(
+    tmp_path: Path, keys: str, x: tuple[str, float, float] | None, y: tuple[str, float, float] | None
+) -> None:
+    found = profiles.machine(write(tmp_path, changed("machine", "dialect", f"dialect = 'klipper'\n{keys}")))
+    assert found.shapers == tuple(one and gcode.motion.Shaper(*one) for one in (x, y))
 
 
 @pytest.mark.parametrize("kind", LOADERS)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import gcode
 from laserpath.base.errors import InputError
 from laserpath.config import profiles
 from laserpath.config.profiles import writing
@@ -17,6 +18,12 @@ from laserpath.physics.optics import BeamTable
 from laserpath.types import Machine, Resin, Spot
 
 LENGTHS = st.floats(1e-4, 10)
+SHAPERS = st.none() | st.builds(
+    gcode.motion.Shaper,
+    st.sampled_from(["zv", "mzv", "3hump_ei"]),
+    st.integers(1, 200),
+    st.sampled_from([0.0, 0.1]),
+)
 RATES = st.tuples(st.floats(1, 500), st.floats(1, 500))
 
 
@@ -31,7 +38,8 @@ def like(read: object, written: object) -> bool:
     for name in written.__slots__:  # type: ignore[attr-defined]
         value = getattr(written, name)
         same = getattr(read, name)
-        if isinstance(value, float | tuple) and not isinstance(value, bool):
+        parts = value if isinstance(value, tuple) else (value,)
+        if all(isinstance(part, float) for part in parts):
             assert same == pytest.approx(value, rel=1e-10), name
         else:
             assert same == value, name
@@ -59,6 +67,12 @@ def test_any_machine(
     if name.strip():
         machine = Machine(name=name, size=size, speed_max=speed, power_max=power, steps=steps)
         assert like(back("machine", machine), machine)
+
+
+@given(SHAPERS, SHAPERS)
+def test_any_shapers(x: gcode.motion.Shaper | None, y: gcode.motion.Shaper | None) -> None:
+    machine = Machine(dialect="klipper", shapers=(x, y))
+    assert back("machine", machine) == machine
 
 
 @given(fwhm=LENGTHS, aspect=st.floats(0.2, 5), angle=st.floats(-360, 360), defocus=st.floats(-1, 1))

@@ -254,7 +254,7 @@ def test_the_head_is_where_klipper_steps(file: Path) -> None:
     text = (DATA / f"{file.stem}.klipper.gcode").read_text()
     moves = gcode.read(text, gcode.dialect("klipper"), 1000, start=(0, 0)).moves
     done, planned = execute(moves, controller), execute(moves, controller.unshaped())
-    assert planned.write_time == pytest.approx(float(columns["motion"]), rel=1e-3)
+    assert planned.write_time == pytest.approx(float(columns["motion"]), rel=1e-9)
     assert controller.impulses is not None
     begin = lead(controller.impulses) - float(columns["start"])
     for axis, steps in enumerate(axes):

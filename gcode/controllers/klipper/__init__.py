@@ -54,6 +54,7 @@ class Klipper(Controller):
     validated: ClassVar[bool] = True
     sees_all: ClassVar[bool] = True
     serial: ClassVar[bool] = False
+    shapes: ClassVar[bool] = True
     power_follows: ClassVar[bool] = False
     corner: ClassVar[Mapping[str, str]] = {"square_corner_velocity": "mm/s", "minimum_cruise_ratio": ""}
     setting_of: ClassVar[Mapping[str, str]] = {
@@ -94,7 +95,7 @@ class Klipper(Controller):
             max_velocity=min(machine.rapid_speed), max_accel=min(machine.acceleration),
             square_corner_velocity=machine.square_corner_velocity,
             minimum_cruise_ratio=machine.minimum_cruise_ratio,
-            steps=None if machine.steps is None else (*machine.steps, FINE),
+            steps=None if machine.steps is None else (*machine.steps, FINE), shapers=machine.shapers,
         )  # fmt: skip
 
     @classmethod

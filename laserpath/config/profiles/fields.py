@@ -21,6 +21,7 @@ from laserpath.base.quantities import (
     DENSITY,
     DIFFUSION,
     DOSE,
+    FREQUENCY,
     LENGTH,
     NUMBER,
     POWER,
@@ -67,6 +68,17 @@ def _suffix(unit: str) -> str:
 _FEW_LENGTHS = {unit: LENGTH[unit] for unit in ("mm", "um")}
 _FEW_DOSES = {unit: DOSE[unit] for unit in ("mJ/cm2", "mJ/mm2")}
 
+SHAPERS = (
+    Field("shaper_type", required=False),
+    Field("shaper_type_x", required=False),
+    Field("shaper_type_y", required=False),
+    Field("shaper_freq_x", FREQUENCY, required=False, least=0),
+    Field("shaper_freq_y", FREQUENCY, required=False, least=0),
+    Field("damping_ratio_x", NUMBER, required=False, least=0),
+    Field("damping_ratio_y", NUMBER, required=False, least=0),
+)
+"""As Klipper's [input_shaper] has them: `shaper_type` is of both axes, and an axis of 0 Hz has none."""
+
 MACHINE = (
     Field("name", required=False),
     Field("size", _FEW_LENGTHS, pair=True),
@@ -87,6 +99,7 @@ MACHINE = (
     Field("steps", DENSITY, required=False, pair=True),
     Field("square_corner_velocity", SPEED, required=False),
     Field("minimum_cruise_ratio", NUMBER, required=False, least=0),
+    *SHAPERS,
     Field("lag", TIME, required=False, least=0),
     Field("laser_delay", TIME, required=False, least=0),
     Field("laser_on_delay", TIME, required=False, least=0),
@@ -185,17 +198,29 @@ def build(
 
 
 def _machine_values(values: dict[str, Any]) -> dict[str, Any]:
-    """The values of a `Machine`. The delays of its laser may be given as one."""
-    delay = values.pop("laser_delay", None)
-    if delay is None:
-        return values
-    delays = "laser_on_delay", "laser_off_delay"
+    """The values of a `Machine`: delays of its laser given as one, and a shaper of each axis."""
+    delay, delays = values.pop("laser_delay", None), ("laser_on_delay", "laser_off_delay")
     for name in delays:
-        if name in values:
+        if delay is not None and name in values:
             raise InputError(
                 f"gives laser_delay as well as {name}; give laser_delay, or {' and '.join(delays)}"
             )
-    return values | dict.fromkeys(delays, delay)
+    given = {field.name: values.pop(field.name) for field in SHAPERS if field.name in values}
+    shapers = tuple(_shaper(axis, given) for axis in "xy")
+    if given and not any(shapers) and "shaper_freq_x" not in given and "shaper_freq_y" not in given:
+        raise InputError(f"key 'shaper_freq_x_Hz' or 'shaper_freq_y_Hz' is missing, of {next(iter(given))}")
+    made = values if delay is None else values | dict.fromkeys(delays, delay)
+    return {**made, "shapers": shapers} if any(shapers) else made
+
+
+def _shaper(axis: str, given: Mapping[str, Any]) -> gcode.motion.Shaper | None:
+    """The input shaper of an axis, with Klipper's defaults, or None."""
+    frequency = given.get(f"shaper_freq_{axis}", 0.0)
+    if not frequency:
+        return None
+    kind = given.get(f"shaper_type_{axis}", given.get("shaper_type", "mzv"))
+    own = f"damping_ratio_{axis}"
+    return gcode.motion.Shaper(kind, frequency, *([given[own]] if own in given else []))
 
 
 def _dialect(name: str, folder: Path) -> str:

@@ -27,7 +27,7 @@ def text(noun: Machine | Resin | Spot) -> str:
 def _rows(noun: Machine | Resin | Spot) -> Iterator[tuple[str, str]]:
     if isinstance(noun, Machine):
         values = {field.name: getattr(noun, field.name, None) for field in fields.MACHINE}
-        return _written(fields.MACHINE, values)
+        return _written(fields.MACHINE, values | _shapers(noun))
     if isinstance(noun, Resin):
         known = fields.resin_fields(noun.order)
         values = {f.name: getattr(noun, f.name) for f in known if hasattr(noun, f.name)}
@@ -42,6 +42,15 @@ def _rows(noun: Machine | Resin | Spot) -> Iterator[tuple[str, str]]:
             values["layer"] = float(cure_depth(noun.critical_dose, noun.e_c, noun.penetration_depth))
         return _written(known, values)
     return _written(fields.SPOT, _spot(noun))
+
+
+def _shapers(machine: Machine) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for axis, shaper in zip("xy", machine.shapers, strict=True):
+        if shaper is not None:
+            values |= {f"shaper_type_{axis}": shaper.kind, f"shaper_freq_{axis}": shaper.frequency}
+            values |= {f"damping_ratio_{axis}": shaper.damping}
+    return values
 
 
 def _spot(spot: Spot) -> dict[str, Any]:

@@ -183,7 +183,7 @@ def learned(
     stopped = tell(progress, PlanPart.LEVELS) or refined.stopped
     program = best_levels(program, task)
     done = LearnedProgram(program, stopped)
-    if not stopped and not task.follows:
+    if not stopped and not task.follows and convert.controller(machine).impulses is None:
         done = _placed(program, task, objective, time_weight, progress)
     return replace(done, program=_without_lost_dots(done.program, task))
 

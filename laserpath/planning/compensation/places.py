@@ -458,10 +458,11 @@ def best_places(
 
     edge_weight, time_weight: of the mean edge error and of the write time in the loss.
     Programs of machines with a lag are returned as they are: their commands come early, between the moves.
+    So are those of machines with an input shaper, whose pieces follow the vertices of several moves.
     """
     (part,) = program.parts
     machine, process, scene = task.machine, task.process, task.scene
-    if convert.strokes_move(machine, scene.fwhm):
+    if convert.strokes_move(machine, scene.fwhm) or convert.controller(machine).impulses is not None:
         return program
     moves, response = response_of(part, process)
     light, run = response.light(moves.power), response.run

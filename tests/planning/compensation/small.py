@@ -7,6 +7,7 @@ from functools import cache
 import shapely
 from builders import SPOT, design
 
+import gcode
 from laserpath.machine.powers import exposing
 from laserpath.physics.dose import DoseModel
 from laserpath.planning.curve import initial_curve
@@ -19,9 +20,13 @@ from laserpath.types import EnergyPath, Machine, Process, Settings, Toolpath
 
 ELL = design(shapely.box(1, 1, 1.6, 1.25), shapely.box(1, 1, 1.25, 1.5), name="ell")
 SETTINGS = Settings(initial="contour", iterations=40)
+_MZV = gcode.motion.Shaper("mzv", 50.0)
 MACHINES = {
     "grbl": Machine(),
     "klipper": Machine(dialect="klipper", steps=(80.0, 80.0), baud=None),
+    "shaped": Machine(
+        dialect="klipper", steps=(80.0, 80.0), baud=None, acceleration=(1500.0, 1500.0), shapers=(_MZV, _MZV)
+    ),
     "marlin": Machine(dialect="marlin", steps=(80.0, 80.0)),
 }
 

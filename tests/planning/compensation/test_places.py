@@ -28,7 +28,7 @@ def test_places_and_levels_in_turn_are_truer_than_levels_alone(dialect: str) -> 
     assert dialect != "grbl" or both.motion.write_time <= 1.02 * levels.motion.write_time
 
 
-@pytest.mark.parametrize("dialect", list(small.MACHINES))
+@pytest.mark.parametrize("dialect", ["grbl", "klipper", "marlin"])
 def test_only_vertices_change_and_by_whole_steps(dialect: str) -> None:
     task = small.task(dialect)
     program = fitted(task, dialect)
@@ -54,6 +54,12 @@ def test_no_move_becomes_too_short_for_marlin() -> None:
     before, after = (np.abs(np.diff(one.path.xy, axis=0)).max(axis=1) for one in (program, moved))
     assert (after > np.minimum(before, shortest) - 1e-4).all()
     assert np.abs(after - before).max() > 0.9 / 80, "some moves have changed"
+
+
+def test_behind_a_shaper_the_vertices_stay() -> None:
+    task = small.task("shaped")
+    program = fitted(task, "shaped")
+    assert best_places(program, task, 0.15, 0.0015) is program
 
 
 def test_looking_only_at_what_has_changed_gives_the_same_as_looking_at_all(
