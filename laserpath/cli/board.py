@@ -43,8 +43,9 @@ Examples:
 
 \b
 Layers that can be exposed: top-copper, bottom-copper, top-mask, bottom-mask, top-paste, bottom-paste,
-top-silk, bottom-silk. Others that --layer can name: outline, drill, plated-drill, unplated-drill,
-inner-copper, other.
+top-silk, bottom-silk, and inner1-copper … inner30-copper, counted from the front: odd ones are seen from
+the front of their core, even ones from its back, and mirrored. Others that --layer can name: outline, drill,
+plated-drill, unplated-drill, inner-copper, other.
 What a layer means: copper as drawn stays; mask and paste are the board without their openings. With a
 positive tone what does not stay is exposed, for copper also the rim around the board.
 

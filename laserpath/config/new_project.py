@@ -14,7 +14,7 @@ from laserpath.base.errors import figure
 from laserpath.base.quantities import quoted, quoted_path
 from laserpath.config.layers import FACTORS
 from laserpath.config.profiles import DEFAULTS
-from laserpath.design.board.files import PLANNED
+from laserpath.design.board.files import EXPOSABLE
 
 if TYPE_CHECKING:
     from laserpath.design.board.files import BoardFiles
@@ -51,9 +51,9 @@ def listed_parts(parts: Sequence[FoundPart]) -> tuple[ListedLayer, ...]:
 
 def listed_board(files: BoardFiles) -> tuple[ListedLayer, ...]:
     """The layers of a board that can be exposed; its copper is on. Raises if two files are one layer."""
-    found = ((kind, files.one(kind)) for kind in PLANNED)
+    found = ((kind, files.one(kind)) for kind in EXPOSABLE)
     return tuple(
-        ListedLayer(kind, kind.endswith("copper"), f"{file.name} (by {file.said})")
+        ListedLayer(kind, kind in ("top-copper", "bottom-copper"), f"{file.name} (by {file.said})")
         for kind, file in found
         if file is not None
     )

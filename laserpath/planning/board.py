@@ -11,6 +11,7 @@ from laserpath.base.errors import one_line
 from laserpath.base.files import write_all
 from laserpath.design import FLATTEN_FWHM
 from laserpath.design.board import BoardExposure, CircuitBoard, load_board
+from laserpath.design.board.files import side_of
 from laserpath.physics import optics
 from laserpath.planning.colours import files_of_all, plan_colours
 from laserpath.planning.pipeline import ColourListener, Plan
@@ -45,7 +46,7 @@ class BoardPlans:
         """
         plans = list(self.plans.values())
         outline, holes = self.board.under(self.exposure, plans[0].process.resin.tone)
-        turned = [one.design.name for kind, one in self.plans.items() if kind.startswith("bottom")]
+        turned = [one.design.name for kind, one in self.plans.items() if side_of(kind) == "bottom"]
         backs = frozenset(() if self.exposure.align else turned)
         under = report.Underlay(outline, holes, backs, self.exposure.mirror)
         return write_all(files_of_all(self.board.name, plans, Path(folder), frame=frame, board=under))

@@ -128,8 +128,8 @@ def test_layers_have_settings_of_their_own(
         ("b --panel 90x1", "design 'b' is 1078 mm long in x"),
         ("b --isolation 0", "isolation is 0 mm, but must be 0.001 to 20 mm"),
         ("b --isolation 400", "but must be 0.001 to 20 mm; was 400um meant?"),
-        ("b --layers F.Cu", "bottom-silk; did you mean top-copper?"),
-        ("b --layers B.Mask", "bottom-silk; did you mean bottom-mask?"),
+        ("b --layers F.Cu", "inner30-copper; did you mean top-copper?"),
+        ("b --layers B.Mask", "inner30-copper; did you mean bottom-mask?"),
         ("b --drill-clear 0 --drill-marks 0.3", "give one of them"),
         (
             "b --align 20,30=1,1 --align 30,30=11,1",

@@ -129,6 +129,41 @@ def test_a_negative_layer_is_what_its_file_does_not_draw(tmp_path: Path) -> None
     assert "b-F_Cu.gbr shows where the copper is absent" in " ".join(board.notes)
 
 
+def test_inner_copper_is_seen_from_the_side_of_its_core(tmp_path: Path) -> None:
+    """Planned where it is asked for: odd layers as the front, even ones mirrored; one zero with the rest."""
+    drawn = boards.files()["b-B_Cu.gbr"]
+    folder = boards.write(tmp_path / "b")
+    (folder / "b-In1_Cu.gbr").write_bytes(drawn + b"G04 1*")
+    (folder / "b-In2_Cu.gbr").write_bytes(drawn + b"G04 2*")
+    outer = load_board([folder], tolerance=TOLERANCE)
+    assert [one.kind for one in outer.layers] == ["top-copper", "bottom-copper"]
+    assert "asked for: --layers inner1-copper,inner2-copper" in outer.notes[0]
+    kinds = ("bottom-copper", "inner1-copper", "inner2-copper")
+    back, front_of_core, back_of_core = load_board([folder], tolerance=TOLERANCE, layers=kinds).designs()
+    assert differing_area(back_of_core.area, back.area) < 1e-6
+    assert differing_area(front_of_core.area, mirrored(back.area)) < 1e-6
+    assert front_of_core.source[1] == (
+        "the copper as drawn is exposed; laminated later, on the front of its core"
+    )
+    assert back_of_core.source[1].endswith("; laminated later, on the back of its core, mirrored")
+    assert back_of_core.page == back.page
+    with pytest.raises(InputError, match=r"b has no inner3-copper; it has top-copper, .* inner2-copper"):
+        load_board([folder], tolerance=TOLERANCE, layers=("inner3-copper",))
+    with pytest.raises(InputError, match=r"known: .* inner1-copper … inner30-copper; did you mean inner1"):
+        load_board([folder], tolerance=TOLERANCE, layers=("In1.Cu",))
+
+
+def test_a_plane_of_altium_is_what_its_file_does_not_draw(tmp_path: Path) -> None:
+    folder = boards.write(tmp_path / "b")
+    gaps = boards.gerber(boards.pads())
+    for name, data in (("b.gp1", gaps), ("b.gp2", b"%TF.FilePolarity,Positive*%" + gaps)):
+        (folder / name).write_bytes(data)
+    read = load_board([folder], tolerance=TOLERANCE, layers=("inner1-copper", "inner2-copper"))
+    plane, drawn = (one.area for one in read.layers)
+    assert differing_area(plane, minus(read.outline, drawn)) < 1e-6
+    assert "b.gp1 shows where the copper is absent (a plane of Altium)" in " ".join(read.notes)
+
+
 def test_a_mask_without_openings_is_the_board(tmp_path: Path) -> None:
     board = load(tmp_path, "top-mask", b_F_Mask=gerber())
     (mask,) = board.designs()

@@ -25,8 +25,8 @@ NAMES = {
     "KiCad": (
         "b-F_Cu.gbr b-B_Cu.gbr b-F_Mask.gbr b-B_Mask.gbr b-F_Paste.gbr b-B_Paste.gbr b-F_Silkscreen.gbr "
         "b-B_SilkS.gbr b-Edge_Cuts.gbr",
-        {"b-In1_Cu.gbr": "inner-copper", "b-F_Fab.gbr": "other", "b-F_Courtyard.gbr": "other",
-         "b-User_1.gbr": "other"},
+        {"b-In1_Cu.gbr": "inner1-copper", "b-In12_Cu.gbr": "inner12-copper", "b-F_Fab.gbr": "other",
+         "b-F_Courtyard.gbr": "other", "b-User_1.gbr": "other"},
         {
             "b-PTH.drl": "plated-drill",
             "b-NPTH.drl": "unplated-drill",
@@ -38,30 +38,30 @@ NAMES = {
         "b-F.Cu.gtl b-B.Cu.gbl b-F.Mask.gts b-B.Mask.gbs b-F.Paste.gtp b-B.Paste.gbp b-F.SilkS.gto "
         "b-B.SilkS.gbo "
         "b-Edge.Cuts.gm1",
-        {"b-In1.Cu.g2": "inner-copper"},
+        {"b-In1.Cu.g2": "inner1-copper"},
         {},
     ),
     "Eagle": (
         "b.cmp b.sol b.stc b.sts b.crc b.crs b.plc b.pls b.dim",
-        {"b.ly2": "inner-copper"},
+        {"b.ly2": "inner1-copper"},
         {"b.drd": "drill"},
     ),
     "Eagle for OSH Park": (
         "b.toplayer.ger b.bottomlayer.ger b.topsoldermask.ger b.bottomsoldermask.ger b.tcream.ger "
         "b.bcream.ger "
         "b.topsilkscreen.ger b.bottomsilkscreen.ger b.boardoutline.ger",
-        {"b.internalplane1.ger": "inner-copper"},
+        {"b.internalplane1.ger": "inner1-copper"},
         {"b.plated.drills.xln": "plated-drill", "b.nonplated.drills.xln": "unplated-drill"},
     ),
     "Fusion": (
         "copper_top_l1.gbr copper_bottom_l4.gbr soldermask_top.gbr soldermask_bottom.gbr solderpaste_top.gbr "
         "solderpaste_bottom.gbr silkscreen_top.gbr silkscreen_bottom.gbr profile.gbr",
-        {"copper_inner_l2.gbr": "inner-copper"},
+        {"copper_inner_l2.gbr": "inner1-copper", "copper_inner_l3.gbr": "inner2-copper"},
         {"drill_1_16.xln": "drill"},
     ),
     "Altium": (
         "b.GTL b.GBL b.GTS b.GBS b.GTP b.GBP b.GTO b.GBO b.GM1",
-        {"b.G1": "inner-copper", "b.GP2": "inner-copper", "b.GM15": "other", "b.GPT": "other"},
+        {"b.G1": "inner1-copper", "b.GP2": "inner2-copper", "b.GM15": "other", "b.GPT": "other"},
         {"b-RoundHoles.TXT": "drill"},
     ),
     "EasyEDA": (
@@ -69,7 +69,7 @@ NAMES = {
         "Gerber_BottomSolderMaskLayer.GBS "
         "Gerber_TopPasteMaskLayer.GTP Gerber_BottomPasteMaskLayer.GBP Gerber_TopSilkLayer.GTO "
         "Gerber_BottomSilkLayer.GBO Gerber_BoardOutline.GKO",
-        {},
+        {"Gerber_InnerLayer1.G1": "inner1-copper", "Gerber_InnerLayer2.G2": "inner2-copper"},
         {"Gerber_Drill_PTH.DRL": "plated-drill", "Gerber_Drill_NPTH.DRL": "unplated-drill"},
     ),
     "DipTrace": (
@@ -81,7 +81,7 @@ NAMES = {
     ),
     "OrCAD": (
         "b.TOP b.BOT b.SMT b.SMB b.SPT b.SPB b.SST b.SSB board_outline.art",
-        {"b.IN1": "inner-copper", "b.FAB": "other"},
+        {"b.IN1": "inner1-copper", "b.FAB": "other"},
         {"b.npt": "unplated-drill", "thruhole.tap": "drill"},
     ),
     "gEDA": (
@@ -101,7 +101,7 @@ NAMES = {
     ),
     "PADS": (
         "Top.pho Bottom.pho SMT.pho SMB.pho SPT.pho SPB.pho SST.pho SSB.pho outline.pho",
-        {"Layer2.pho": "inner-copper"},
+        {"Layer2.pho": "inner1-copper"},
         {"Drill.drl": "drill"},
     ),
     "Target 3001": (
@@ -151,7 +151,10 @@ def test_a_projects_own_name_says_nothing(tmp_path: Path) -> None:
     [
         ("Copper,L1,Top,Signal", "top-copper"),
         ("Copper,L2,Bot", "bottom-copper"),
-        ("Copper,L2,Inr", "inner-copper"),
+        ("Copper,L2,Inr", "inner1-copper"),
+        ("Copper,L31,Inr,Plane", "inner30-copper"),
+        ("Copper,L1,Inr", "inner-copper"),
+        ("Copper,Inr", "inner-copper"),
         ("Soldermask,Bot", "bottom-mask"),
         ("Paste,Top", "top-paste"),
         ("Legend,Top", "top-silk"),

@@ -34,21 +34,27 @@ from shapely.geometry.base import BaseGeometry
 
 from laserpath.base import limits
 from laserpath.base.arrays import Floats
-from laserpath.base.errors import InputError, did_you_mean, figure, one_line, short
+from laserpath.base.errors import InputError, figure, one_line, short
 from laserpath.base.overlay import EMPTY, clipped, minus, union, valid, within
 from laserpath.design import gerber
 from laserpath.design.arrange import Arrangement, Repeat, arrange
 from laserpath.design.board.excellon import Digits, Hole
 from laserpath.design.board.excellon import read as read_drills
-from laserpath.design.board.files import DRILLS, PLANNED, BoardFiles, LayerFile, gather, of_name
+from laserpath.design.board.files import (
+    DRILLS,
+    EXPOSABLE,
+    INNER,
+    BoardFiles,
+    LayerFile,
+    check_exposable,
+    gather,
+    side_of,
+)
 from laserpath.design.enclosed import enclosed
 from laserpath.design.reading import SHOWS_ABSENCE, Reading
 from laserpath.types import Design, Fiducial, Pads, Part
 
-__all__ = [
-    "DRILLS", "PLANNED", "CircuitBoard", "BoardExposure", "BoardLayer", "Hole", "check_exposable",
-    "load_board",
-]  # fmt: skip
+__all__ = ["CircuitBoard", "BoardExposure", "BoardLayer", "Hole", "check_exposable", "load_board"]
 
 Page = tuple[float, float, float, float]
 """(x0, y0, x1, y1), mm."""
@@ -67,7 +73,7 @@ _SMALLEST, _WIDEST = 1e-3, 1000.0
 _BAND = 20.0
 """mm that `isolation` and what is said of holes may be at most: 400 was meant in µm."""
 _COLOURS = {"copper": ("#b4531a", "#1f5fa8"), "mask": ("#2c7a3f", "#5a9a2c"), "paste": ("#6f6f6f", "#8f8f8f"),
-            "silk": ("#8a7a3a", "#6a5a9a")}  # fmt: skip
+            "silk": ("#8a7a3a", "#6a5a9a"), "inner": ("#a8862c", "#3f8f8f")}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +122,7 @@ class BoardExposure:
 
 @dataclass(frozen=True, slots=True)
 class BoardLayer:
-    """A layer as drawn. kind: of `PLANNED`.  file: its name.  said: who said its kind.
+    """A layer as drawn. kind: of `EXPOSABLE`.  file: its name.  said: who said its kind.
 
     area: what is drawn, mm, in the coordinates of the board's files.  pads: those of copper, there too.
     """
@@ -132,8 +138,8 @@ class BoardLayer:
 
     @property
     def side(self) -> str:
-        """`top` or `bottom`."""
-        return self.kind.partition("-")[0]
+        """`top` or `bottom`; of inner copper the side of its core."""
+        return side_of(self.kind)
 
     @property
     def what(self) -> str:
@@ -262,7 +268,8 @@ def _design(board: CircuitBoard, layer: BoardLayer, number: int, how: BoardExpos
     pads = layer.pads if layer.what == "copper" and tone == "negative" and how.isolation is None else None
     laid = _laid_out(board, exposed, layer.side, how, tone, pads)
     assert laid.page is not None
-    colour = _COLOURS[layer.what][layer.side == "bottom"]
+    inner, back = layer.kind in INNER, layer.side == "bottom"
+    seen = f"; laminated later, on the {'back' if back else 'front'} of its core" if inner else ""
     return replace(
         laid,
         name=f"{board.name}-{layer.kind}",
@@ -270,11 +277,14 @@ def _design(board: CircuitBoard, layer: BoardLayer, number: int, how: BoardExpos
         warnings=tuple(map(short, (*warnings, *laid.warnings))),
         source=(
             f"from {layer.file} (by {layer.said})",
-            done + (", mirrored" if layer.side == "bottom" else ""),
+            done + seen + ", mirrored" * back,
             *laid.source,
         ),
         recipe=(f"# one layer of a board: laserpath board, layer {layer.kind}",),
-        part=laid.part and replace(laid.part, number=number, name=layer.kind, colour=colour),
+        part=laid.part
+        and replace(
+            laid.part, number=number, name=layer.kind, colour=_COLOURS["inner" if inner else layer.what][back]
+        ),
     )
 
 
@@ -372,20 +382,12 @@ def load_board(
 ) -> CircuitBoard:
     """Read a board: a folder, a ZIP archive, or several files.
 
-    tolerance: of flattened curves, mm.  layers: those to read, of `PLANNED`; None: the copper of both sides.
+    tolerance: of flattened curves, mm.  layers: those to read, of `EXPOSABLE`; None: the outer copper.
     files: kind of layer → name of its file, where nothing else says it.  Raises InputError.
     """
     found = gather([Path(path) for path in paths], files)
     with limits.work(found.name), np.errstate(all="ignore"):
         return _Loading(found, tolerance).board(layers)
-
-
-def check_exposable(kind: str) -> None:
-    """Raise InputError if a layer is not of a kind that can be exposed."""
-    if kind not in PLANNED:
-        own = of_name(f"board-{kind.replace('.', '_')}.gbr")[0]  # a CAD program's: F.Cu
-        near = f"; did you mean {own}?" if own in PLANNED else did_you_mean(kind, PLANNED)
-        raise InputError(f"layer {kind!r} cannot be exposed; known: {', '.join(PLANNED)}{near}")
 
 
 @dataclass(slots=True)
@@ -420,7 +422,9 @@ class _Loading:
     def layers(self, wanted: Sequence[str] | None) -> Iterator[BoardLayer]:
         """The wanted layers; without a wish, the copper on which something is drawn."""
         kinds = list(dict.fromkeys(wanted or ("top-copper", "bottom-copper")))
-        there = [kind for kind in PLANNED if self.found.every(kind)]
+        there = [kind for kind in EXPOSABLE if self.found.every(kind)]
+        if not wanted and (inner := [kind for kind in there if kind in INNER]):
+            self.notes.append(f"inner copper is planned if it is asked for: --layers {','.join(inner)}")
         if not wanted and not set(kinds) & set(there):
             unknown = _listed(self.found.unknown)
             raise InputError(
@@ -458,7 +462,7 @@ class _Loading:
             kind = _EmptyLayer if empty else InputError
             raise kind(f"{self.found.name}: {file.name}: {error}") from None
         warnings = tuple(f"{file.kind}: {text}" for text in design.warnings if text != SHOWS_ABSENCE)
-        if SHOWS_ABSENCE in design.warnings:
+        if SHOWS_ABSENCE in design.warnings or file.is_plane:
             self.absent.add(file.kind)
         layer = self.read[file.kind] = BoardLayer(
             file.kind, file.name, file.said, design.area, warnings, design.pads
@@ -469,9 +473,10 @@ class _Loading:
         """The layer itself, also if its file shows where it is absent; of a mask, files draw the openings."""
         if layer.kind not in self.absent or layer.what == "mask":
             return layer
+        plane = layer.file.lower().rpartition(".")[2].startswith("gp")
+        why = "a plane of Altium" if plane else "FilePolarity Negative"
         self.notes.append(
-            f"{layer.file} shows where the {layer.what} is absent (FilePolarity Negative), so the rest of "
-            "the board has it"
+            f"{layer.file} shows where the {layer.what} is absent ({why}), so the rest of the board has it"
         )
         return replace(layer, area=_polygons(minus(outline, layer.area)), pads=None)
 
@@ -627,26 +632,11 @@ class _Loading:
             if "nothing is drawn" in str(error):
                 return []
             raise InputError(f"{self.found.name}: {file.name}: {error}") from None
-        return [_hole(one) for one in area.geoms]
+        return [Hole.of(one) for one in area.geoms]
 
 
 class _EmptyLayer(InputError):
     """A file on which nothing is drawn."""
-
-
-def _hole(area: shapely.Polygon) -> Hole:
-    """A disc or a stadium as a hole."""
-    corners = shapely.get_coordinates(shapely.minimum_rotated_rectangle(area))[:3]
-    a, b = np.diff(corners, axis=0)
-    (length, width), along = (
-        sorted((np.hypot(*a), np.hypot(*b)), reverse=True),
-        max(a, b, key=lambda v: np.hypot(*v)),
-    )
-    middle, half = np.array(area.centroid.coords[0]), along / np.hypot(*along) * (length - width) / 2
-    if length - width < 0.02 * length:
-        return Hole(((float(middle[0]), float(middle[1])),), float(2 * np.sqrt(area.area / np.pi)))
-    ends = [(float(x), float(y)) for x, y in (middle - half, middle + half)]
-    return Hole(tuple(ends), float(width))
 
 
 def _fits(copper: Sequence[BoardLayer], outline: BaseGeometry) -> Callable[[Floats], float]:

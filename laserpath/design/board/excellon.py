@@ -65,6 +65,19 @@ class Hole:
     diameter: float
     plated: bool | None = None
 
+    @classmethod
+    def of(cls, area: shapely.Polygon) -> Hole:
+        """A disc, or a stadium, as a hole."""
+        corners = shapely.get_coordinates(shapely.minimum_rotated_rectangle(area))[:3]
+        a, b = np.diff(corners, axis=0)
+        sides, along = (np.hypot(*a), np.hypot(*b)), max(a, b, key=lambda v: np.hypot(*v))
+        length, width = max(sides), min(sides)
+        middle, half = np.array(area.centroid.coords[0]), along / np.hypot(*along) * (length - width) / 2
+        if length - width < 0.02 * length:
+            return cls(((float(middle[0]), float(middle[1])),), float(2 * np.sqrt(area.area / np.pi)))
+        ends = [(float(x), float(y)) for x, y in (middle - half, middle + half)]
+        return cls(tuple(ends), float(width))
+
     @property
     def centre(self) -> tuple[float, float]:
         """Its centre, or the middle of the box around the slot, mm."""

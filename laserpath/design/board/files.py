@@ -14,8 +14,13 @@ says it:
 4. the name, as KiCad, Eagle, Fusion, Altium, EasyEDA, DipTrace, OrCAD, gEDA, pcb-rnd, Fritzing, Proteus, PADS
    and Target 3001 give it.
 
-Kinds are top-copper, bottom-copper, inner-copper, top-mask, bottom-mask, top-paste, bottom-paste, top-silk,
-bottom-silk, outline, drill, plated-drill, unplated-drill, and `other` for assembly drawings and the like.
+Kinds are top-copper, bottom-copper, top-mask, bottom-mask, top-paste, bottom-paste, top-silk, bottom-silk,
+inner1-copper … inner30-copper, counted from the front, inner-copper if nothing says which, outline, drill,
+plated-drill, unplated-drill, and `other` for assembly drawings and the like.
+
+Inner copper is exposed on cores that are laminated later. Between the outer foils of a board they have inner1
+and inner2 on their two sides, inner3 and inner4, and so on, so that those of odd numbers are seen from the
+front, and those of even numbers from the back.
 
 An archive is not trusted: names that leave its folder are refused, and it may not hold more bytes, unpacked,
 than the limit of one file.
@@ -40,9 +45,14 @@ from laserpath.design.formats import HEAD, by_content, head, is_archive, looks_l
 
 SIDES = ("top", "bottom")
 PLANNED = tuple(f"{side}-{what}" for what in ("copper", "mask", "paste", "silk") for side in SIDES)
-"""Kinds of layers that can be exposed."""
+"""Kinds of outer layers, which can be exposed."""
+INNER = tuple(f"inner{k}-copper" for k in range(1, 31))
+EXPOSABLE = (*PLANNED, *INNER)
 DRILLS = ("drill", "plated-drill", "unplated-drill")
-KINDS = (*PLANNED, "inner-copper", "outline", *DRILLS, "other")
+_REST = ("inner-copper", "outline", *DRILLS, "other")
+KINDS = (*EXPOSABLE, *_REST)
+_LISTED = ", ".join((*PLANNED, f"{INNER[0]} … {INNER[-1]}"))
+"""The layers that can be exposed, in a sentence."""
 
 _MOST_FILES = 2000
 """Files in a folder or an archive. A board has a few dozen; more make the search for its layers slow."""
@@ -53,6 +63,21 @@ _DAMAGED = (
 """What zipfile raises."""
 _DEEPEST = 4
 """Folders in each other that are searched."""
+
+
+def side_of(kind: str) -> str:
+    """`top` or `bottom`: from where a layer is seen while it is exposed."""
+    if kind in INNER:
+        return SIDES[INNER.index(kind) % 2]
+    return kind.partition("-")[0]
+
+
+def check_exposable(kind: str) -> None:
+    """Raise InputError if a layer is not of a kind that can be exposed."""
+    if kind not in EXPOSABLE:
+        own = of_name(f"board-{kind.replace('.', '_')}.gbr")[0]  # a CAD program's: F.Cu
+        near = f"; did you mean {own}?" if own in EXPOSABLE else did_you_mean(kind, EXPOSABLE)
+        raise InputError(f"layer {kind!r} cannot be exposed; known: {_LISTED}{near}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +98,11 @@ class LayerFile:
     def is_gerber(self) -> bool:
         """Whether it is a Gerber, and no drill file of Excellon."""
         return by_content(self.data) == "Gerber"
+
+    @property
+    def is_plane(self) -> bool:
+        """Whether it is a plane of Altium, or of Protel, which draw what is absent, and not always say so."""
+        return bool(_PLANE.search(self.name.lower())) and b"FilePolarity" not in self.data
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +279,7 @@ def _recognised(found: Sequence[LayerFile], given: Mapping[str, str]) -> list[La
     for kind, name in given.items():
         if kind not in KINDS:
             raise InputError(
-                f"layer {kind!r} is unknown; known: {', '.join(KINDS)}{did_you_mean(kind, KINDS)}"
+                f"layer {kind!r} is unknown; known: {_LISTED}, {', '.join(_REST)}{did_you_mean(kind, KINDS)}"
             )
         place = _named(name, [one.name for one in out])
         drop = kind not in (*DRILLS, "inner-copper", "other")
@@ -321,10 +351,16 @@ def of_function(function: str) -> str:
     what, *more = (part.strip() for part in function.split(","))
     side = next((_SIDES[part] for part in more if part in _SIDES), "")
     if what == "Copper":
-        return f"{side}-copper" if side else "inner-copper"
+        level = re.fullmatch(r"L(\d{1,4})", more[0]) if more else None
+        return f"{side}-copper" if side else _inner(int(level[1]) - 1 if level else 0)
     if what in _FUNCTIONS:
         return f"{side}-{_FUNCTIONS[what]}" if side else ""
     return _WHOLE.get(what, "" if what == "Other" else "other")
+
+
+def _inner(number: int) -> str:
+    """The kind of inner copper. number: counted from the front, from 1; another: it is not known."""
+    return INNER[number - 1] if 1 <= number <= len(INNER) else "inner-copper"
 
 
 _BY_SUFFIX = {
@@ -344,6 +380,13 @@ _BY_SUFFIX = {
 }
 """Suffixes of Protel and Altium, Eagle, OrCAD, pcb-rnd; KiCad, EasyEDA and Fritzing can write Protel's."""
 _INNER = re.compile(r"\.(?:g[1-9]\d?|gp[1-9]\d?|ly\d+|in\d+)$")
+_PLANE = re.compile(r"\.gp[1-9]\d?$")
+_NUMBERS = (
+    (re.compile(r"(?:\bin|_in|inner|internal|mid)(?:[ _-]?(?:layer|plane))?[ _.-]?(\d{1,2})(?!\d)"), 0),
+    (re.compile(r"(?:ly|layer|(?<![a-z])l)[ _-]?(\d{1,2})(?!\d)"), 1),
+    (re.compile(r"\.(?:gp?|in)(\d{1,2})$"), 0),
+)
+"""What names of inner copper have, and the number of the front in its counting: L2 is the first inner one."""
 _OUTLINES = (
     re.compile(r"edge[ ._-]?cuts|out+l*ine|profile|board[ _-]?(?:edge|shape)|contour"),
     re.compile(r"\.gko$"),
@@ -403,7 +446,7 @@ def of_name(name: str, begin: str = "", *, is_drill: bool = False) -> tuple[str,
     if suffix in _BY_SUFFIX:
         return _BY_SUFFIX[suffix], 0
     if _INNER.search(whole):
-        return "inner-copper", 0
+        return _inner(_number(own)), 0
     for rank, outline in enumerate(_OUTLINES):
         if outline.search(own):
             return "outline", rank
@@ -412,10 +455,16 @@ def of_name(name: str, begin: str = "", *, is_drill: bool = False) -> tuple[str,
     if what == "other":
         return what, 0
     if what in ("", "copper") and (_LEVEL.search(own) and not side):
-        return "inner-copper", 0
+        return _inner(_number(own)), 0
     if what and side:
         return f"{side}-{what}", 0
     return (f"{side}-copper" if side and _BARE.search(own) else ""), 0
+
+
+def _number(name: str) -> int:
+    """The number of inner copper, counted from the front, that a name says; 0: none."""
+    found = ((pattern.search(name), front) for pattern, front in _NUMBERS)
+    return next((int(match[1]) - front for match, front in found if match), 0)
 
 
 def _sides(text: str) -> list[str]:
