@@ -165,7 +165,7 @@ def speed_of(power: float, energy: float, process: Process) -> float:
 
 def run_up(speed: float, machine: Machine) -> float:
     """Length in mm of the dark run-up: enough to reach the speed, and to transmit the move."""
-    distance = _RUN_UP_MARGIN * speed**2 / (2 * _ramp(machine))
+    distance = _RUN_UP_MARGIN * speed**2 / (2 * _ramp(machine)) + speed * machine.shaping
     return max(
         distance,
         _TRANSMISSION_TIMES * speed / machine.segment_rate,

@@ -347,9 +347,9 @@ def early(moves: gcode.Moves, process: Process) -> gcode.Moves:
     """The moves to command so that a head and a laser that lag expose `moves`, from rest."""
     machine = process.machine
     lag = convert.lag(machine, optics.fwhm(process.spot))
-    if convert.late(machine):
+    if convert.late(machine):  # light is early by a time, and an input shaper leaves all times as planned
         found = gcode.motion.advanced(
-            rested(moves), convert.controller(machine), convert.board(process), lag,
+            rested(moves), convert.controller(machine).unshaped(), convert.board(process), lag,
             rate=machine.segment_rate, shortest=_shortest_part(process), longest=longest_piece(process),
         )  # fmt: skip
         return found.span(RESTS, len(found))

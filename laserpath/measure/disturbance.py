@@ -3,8 +3,8 @@
     program → executed with one setting changed → exposed → measured, as the report measures it
 
 The settings are those that a plan takes from the profile and that may be wrong there, or be changed at the
-machine: acceleration, speed in junctions, the feed override, the link, the light of a level, and on a gantry
-the delay of the laser.
+machine: acceleration, speed in junctions, the feed override, the link, the light of a level, on a gantry the
+delay of the laser, and Klipper's input shaper.
 """
 
 from __future__ import annotations
@@ -29,6 +29,10 @@ _JUNCTIONS = {0.5: "half", 2.0: "twice"}
 
 OVERRIDES = (0.5, 0.8, 1.2)
 """Feed overrides, relative to 100 %."""
+
+_USUAL_MODE = 50.0
+"""Hz, of an input shaper that a profile may not know of: a lower one rounds more. Most printers resonate at
+40 to 80 Hz."""
 
 _STALLING = 0.5
 """Factor on the rates of the link: a smaller one stalls more programs."""
@@ -88,6 +92,11 @@ def _all(machine: Machine) -> Iterator[Disturbance]:
     later = replace(machine, laser_on_delay=on, laser_off_delay=off)
     if convert.late(later):
         yield Disturbance("delay", f"a laser that is {1000 * _LATE:g} ms later", later)
+    if gcode.dialect(machine.dialect).firmware.shapes:
+        usual = gcode.motion.Shaper("mzv", _USUAL_MODE)
+        without, shapers = any(machine.shapers), (usual, usual)
+        change = "the input shaper turned off" if without else f"an input shaper, {usual}"
+        yield Disturbance("shaper", change, replace(machine, shapers=(None, None) if without else shapers))
 
 
 def disturbed(

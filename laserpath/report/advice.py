@@ -44,6 +44,7 @@ _TOPICS = {
     "link": "the link",
     "light": "the light of its power levels",
     "delay": "a late laser",
+    "shaper": "the input shaper",
 }
 
 _PLURAL = ("levels", "steps")
@@ -132,6 +133,7 @@ def _remedy(worst: Variation, process: Process) -> str:
         "junction": f"Keep what the profile says of it equal to {setting}.",
         "link": "Use a sender that keeps the controller's buffer full, at the profile's baud rate.",
         "delay": "Unless you have, measure laser_delay_ms with the chart, and state it in the profile.",
+        "shaper": "State the controller's input shaper in the profile, or turn it off in both.",
         "light": "Unless you have, measure level_offset with the chart, and state it in the profile.",
     }[worst.cause]
 

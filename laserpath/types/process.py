@@ -195,7 +195,12 @@ class Machine:
     @property
     def settling(self) -> float:
         """s, after which head and laser follow: within 1 % after five time constants, and the delays."""
-        return 5 * self.lag + self.laser_on_delay + self.laser_off_delay
+        return 5 * self.lag + self.laser_on_delay + self.laser_off_delay + self.shaping
+
+    @property
+    def shaping(self) -> float:
+        """s, the longest by which an input shaper moves the head before or after it was planned."""
+        return max((float(abs(one.impulses.delay).max()) for one in self.shapers if one), default=0.0)
 
     @property
     def power_step(self) -> float:

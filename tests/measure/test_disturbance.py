@@ -84,6 +84,21 @@ def test_only_what_the_controller_has_is_disturbed() -> None:
     assert "link" not in [one.cause for one in disturbances(free)]
 
 
+def test_an_unknown_input_shaper_lengthens_a_line_that_starts_lit() -> None:
+    """Half of it moves early, half late, at both ends; known, it is turned off instead."""
+    own = program("klipper")
+    (shaped,) = (one for one in disturbances(DIALECTS["klipper"]) if one.cause == "shaper")
+    done = shaped.program(own)
+    assert shaped.change == "an input shaper, mzv at 50 Hz, damping 0.1"
+    assert energy(done) == pytest.approx(energy(own), rel=1e-6)
+    begin, end = (done.executed.xy[np.flatnonzero(done.executed.on)[k] + k + 1, 0] for k in (0, -1))
+    assert 1.0 < begin < end < 9.0
+    (off,) = (one for one in disturbances(shaped.machine) if one.cause == "shaper")
+    assert off.change == "the input shaper turned off"
+    assert off.machine == DIALECTS["klipper"]
+    assert "shaper" not in [one.cause for one in disturbances(Machine())]
+
+
 def test_a_later_laser_shifts_a_line_along() -> None:
     own = program(speed=5.0)
     (late,) = (one for one in disturbances(Machine()) if one.cause == "delay")

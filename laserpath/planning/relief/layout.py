@@ -277,7 +277,8 @@ class ReliefLayout:
     @property
     def ramp(self) -> float:
         """The distance in which the head reaches its speed, mm."""
-        return float(self.speed**2 / (2 * self.process.machine.acceleration[0]))
+        machine = self.process.machine
+        return float(self.speed**2 / (2 * machine.acceleration[0]) + self.speed * machine.shaping)
 
     def toolpath(self, energy: Floats) -> tuple[Toolpath, bool]:
         """The path for line energies (N,) mJ/mm, with powers on levels and dark runs to reach the speed.
