@@ -16,7 +16,7 @@ https://github.com/MarlinFirmware/Marlin (planner.cpp), comments.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -84,6 +84,15 @@ class Executed:
         """(T, 3) mm, position of the head at T times, s."""
         knots = np.append(0.0, self.end)
         return np.stack([np.interp(np.asarray(t), knots, axis) for axis in self.xyz.T], axis=1)
+
+    def cut(self, time: Floats) -> Executed:
+        """The pieces between (Q+1,) rising times, s, all ends of pieces up to the last time among them."""
+        knots = np.append(0.0, self.end)
+        piece = np.clip(np.searchsorted(knots, time[:-1], side="right") - 1, 0, len(self) - 1)
+        return replace(
+            self, row=self.row[piece], duration=np.diff(time), xyz=self.at(time), power=self.power[piece],
+            light=self.light[piece],
+        )  # fmt: skip
 
     def moves(self) -> Moves:
         """The pieces as lines, and as dwells where the head stands still; their power is the light."""

@@ -66,7 +66,7 @@ def advanced(
         raise GcodeError("arcs cannot be commanded early; cut them into chords first")
     least = max(shortest, controller.shortest_move)
     run = execute(moves, controller, power_levels=board.power_levels, light=board.light, longest=longest)
-    light = _DueLight.of(moves, run, board.order)
+    light = DueLight.of(moves, run, board.order)
     course, parts, cuts = _Passage.of(moves, run), moves, _LightCuts.none()
     fed = np.ones(len(moves) + 1, dtype=bool)
     for _ in range(_ROUNDS):
@@ -82,7 +82,7 @@ def advanced(
     done, due = with_energies(parts, wanted, controller, board, longest=longest), wanted
     for _ in range(_EVENED):
         run = execute(done, controller, power_levels=board.power_levels, light=board.light, longest=longest)
-        shone = _DueLight.shone(
+        shone = DueLight.shone(
             _Passage.of(done, run).of_parts(ends), lagged(run.moves(), lag, longest), board.order
         )
         missing = wanted - (shone.until(stops) - shone.until(begins))
@@ -110,7 +110,7 @@ def _cut_on_ramps(
 
 
 @dataclass(frozen=True, slots=True)
-class _DueLight:
+class DueLight:
     """The light that is due, by place: a row + the share of it that is passed.
 
     place: (P+1,), not falling.  energy: (P+1,) s, ∫ light^order dt until there.
@@ -120,13 +120,13 @@ class _DueLight:
     energy: Floats
 
     @classmethod
-    def of(cls, moves: Moves, run: Executed, order: int) -> _DueLight:
+    def of(cls, moves: Moves, run: Executed, order: int) -> DueLight:
         """That of a run of moves."""
         energy = np.append(0.0, np.cumsum(run.light**order * run.duration))
         return cls(_places(moves, run), energy)
 
     @classmethod
-    def shone(cls, course: _Passage, late: Moves, order: int) -> _DueLight:
+    def shone(cls, course: _Passage, late: Moves, order: int) -> DueLight:
         """That of a late laser's moves on a course."""
         time = np.append(0.0, np.cumsum(late.duration))
         energy = np.append(0.0, np.cumsum(late.power**order * late.duration))

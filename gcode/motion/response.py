@@ -24,8 +24,9 @@ from numpy.typing import ArrayLike
 
 from gcode.compiled import cached
 from gcode.controllers.common import Executed
-from gcode.controllers.interface import Controller
+from gcode.controllers.interface import Controller, Pair
 from gcode.levels import LightCurve, shine, staircase
+from gcode.motion.backlash import played
 from gcode.motion.execution import execute
 from gcode.move import Floats, Ints, Moves
 
@@ -168,8 +169,8 @@ class Board:
     """What turns a commanded power into light. light: of each level.  power_levels: None: continuous power.
 
     digit: power of the last digit of S, fraction of full.  level_min: smallest usable level.  order: photons
-    that the resist absorbs at once; energies are ∫ light^order dt.  delay: s, until the light follows: the
-    pieces of a response lie where the head is when their light shines.
+    that the resist absorbs at once; energies are ∫ light^order dt.  delay: s, until the light follows, and
+    backlash: mm, of x and y: the pieces of a response lie where the head is when their light shines.
     """
 
     power_levels: int | None = None
@@ -178,6 +179,7 @@ class Board:
     level_min: int = 1
     order: int = 1
     delay: float = 0.0
+    backlash: Pair = (0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -217,8 +219,9 @@ class Response:
                     replace(moves, power=bright), controller, characters=characters, longest=longest
                 )
                 share = np.where(dark[run.row], _ramped_share(moves, bright, trial, own), share)
-        run, piece = _shone(run, board.delay)
-        share = share[piece]
+        if any(board.backlash) or board.delay:
+            run = _shone(played(replace(run, light=share), board.backlash), board.delay)
+            share = run.light
         # Below the middle of the smallest level the light would be the same, or none on another board.
         steps = levels - 1 if levels and after else levels
         lowest = int(np.ceil((board.level_min - 0.5) / steps / board.digit)) if steps else 1
@@ -276,15 +279,10 @@ def _ramped_share(moves: Moves, power: Floats, run: Executed, levels: int) -> Fl
     return np.where(moves.on[run.row], run.power / level[run.row], 0.0)
 
 
-def _shone(run: Executed, delay: float) -> tuple[Executed, Ints]:
-    """The run with its pieces where the head is `delay` s later, and the piece (P,) that each was part of."""
+def _shone(run: Executed, delay: float) -> Executed:
+    """The run with its pieces where the head is `delay` s later."""
     if not delay:
-        return run, np.arange(len(run))
+        return run
     end = np.append(0.0, run.end)
     time = np.unique(np.concatenate([end, end[(end > delay)] - delay]))
-    piece = np.clip(np.searchsorted(end, time[:-1], side="right") - 1, 0, len(run) - 1)
-    late = replace(
-        run, row=run.row[piece], duration=np.diff(time), xyz=run.at(time + delay), power=run.power[piece],
-        light=run.light[piece],
-    )  # fmt: skip
-    return late, piece
+    return replace(run.cut(time), xyz=run.at(time + delay))

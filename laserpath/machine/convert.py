@@ -182,6 +182,7 @@ def board(process: Process) -> gcode.motion.Board:
         level_min=machine.level_min,
         order=process.resin.order,
         delay=(machine.laser_on_delay + machine.laser_off_delay) / 2 if late(machine) else 0.0,
+        backlash=machine.backlash,
     )
 
 
@@ -215,5 +216,6 @@ def strokes_move(machine: Machine, fwhm: float) -> bool:
 
 
 def punctual(machine: Machine) -> Machine:
-    """The machine without a late laser, for which a path is planned before its moves are cut."""
-    return replace(machine, laser_on_delay=0.0, laser_off_delay=0.0) if late(machine) else machine
+    """The machine without slack and late laser, for which a path is planned before its moves are changed."""
+    timely = replace(machine, laser_on_delay=0.0, laser_off_delay=0.0) if late(machine) else machine
+    return replace(timely, backlash=(0.0, 0.0)) if any(timely.backlash) else timely

@@ -34,6 +34,10 @@ _PIECE_FWHM = 0.5
 _CORRECTED_PIECE_FWHM = 0.5
 """Shortest piece of a corrected move, in FWHM: a smaller value adds moves that the spot blurs."""
 
+_SWALLOWED_FWHM = 0.1
+"""Largest reversal of an axis, in FWHM, that is left to its slack: a larger one saves jumps and places
+vertices more coarsely."""
+
 _LATE_PART_FWHM = 0.01
 """Shortest part of a move that is cut for a late laser, in FWHM, and at least a motor step: a larger one
 places the ends of strokes more coarsely."""
@@ -328,7 +332,7 @@ def execute(
     if override != 1:
         dialect = gcode.dialect(machine.dialect)
         moves, controller = gcode.motion.overridden(moves, controller, override, dialect)
-    return gcode.motion.execute(
+    run = gcode.motion.execute(
         moves,
         controller,
         characters=characters,
@@ -336,6 +340,7 @@ def execute(
         light=machine.light,
         longest=longest_piece(process),
     )
+    return gcode.motion.played(run, machine.backlash)
 
 
 def lagged(run: gcode.motion.Executed, machine: Machine, fwhm: float = math.inf) -> gcode.Moves:
@@ -344,23 +349,47 @@ def lagged(run: gcode.motion.Executed, machine: Machine, fwhm: float = math.inf)
 
 
 def early(moves: gcode.Moves, process: Process) -> gcode.Moves:
-    """The moves to command so that a head and a laser that lag expose `moves`, from rest."""
+    """The moves to command so that axes with slack, and a head and a laser that lag, expose `moves`."""
     machine = process.machine
     lag = convert.lag(machine, optics.fwhm(process.spot))
+    unshaped, board = convert.controller(machine).unshaped(), convert.board(process)
+    if any(machine.backlash):
+        shortest, rate = _CORRECTED_PIECE_FWHM * optics.fwhm(process.spot), machine.segment_rate
+        found = gcode.motion.taken_up(
+            rested(moves), unshaped, board, _take_up(process), rate=rate, shortest=shortest,
+            longest=longest_piece(process),
+        )  # fmt: skip
+        moves = found.span(RESTS, len(found))
     if convert.late(machine):  # light is early by a time, and an input shaper leaves all times as planned
         found = gcode.motion.advanced(
-            rested(moves), convert.controller(machine).unshaped(), convert.board(process), lag,
-            rate=machine.segment_rate, shortest=_shortest_part(process), longest=longest_piece(process),
+            rested(moves), unshaped, board, lag, rate=machine.segment_rate, shortest=_shortest_part(process),
+            longest=longest_piece(process),
         )  # fmt: skip
         return found.span(RESTS, len(found))
-    return gcode.motion.compensated(moves, lag, min(process.machine.acceleration))
+    return gcode.motion.compensated(moves, lag, min(machine.acceleration))
+
+
+def _take_up(process: Process) -> gcode.motion.TakeUp:
+    """How the slack of the machine's axes is taken up."""
+    machine = process.machine
+    return gcode.motion.TakeUp(
+        machine.backlash,
+        _steps(machine),
+        _SWALLOWED_FWHM * optics.fwhm(process.spot),
+        min(machine.rapid_speed),
+    )
+
+
+def _steps(machine: Machine) -> Point:
+    """mm, that the controller rounds vertices to; 0: it does not."""
+    if machine.steps is None or not gcode.dialect(machine.dialect).firmware.rounds_vertices:
+        return 0.0, 0.0
+    return 1 / machine.steps[0], 1 / machine.steps[1]
 
 
 def _shortest_part(process: Process) -> float:
     """mm, least part of a move that is cut for a late laser: a shorter one is lost in steps."""
-    steps, firmware = process.machine.steps, gcode.dialect(process.machine.dialect).firmware
-    step = 1 / min(steps) if steps is not None and firmware.rounds_vertices else 0.0
-    return max(step, _LATE_PART_FWHM * optics.fwhm(process.spot))
+    return max(*_steps(process.machine), _LATE_PART_FWHM * optics.fwhm(process.spot))
 
 
 def from_zero(path: Toolpath, machine: Machine, start: Point = (0.0, 0.0)) -> Toolpath:

@@ -4,7 +4,7 @@
 
 The settings are those that a plan takes from the profile and that may be wrong there, or be changed at the
 machine: acceleration, speed in junctions, the feed override, the link, the light of a level, on a gantry the
-delay of the laser, and Klipper's input shaper.
+delay of the laser and the slack of the axes, and Klipper's input shaper.
 """
 
 from __future__ import annotations
@@ -37,6 +37,12 @@ _USUAL_MODE = 50.0
 _STALLING = 0.5
 """Factor on the rates of the link: a smaller one stalls more programs."""
 
+_SLACK = 0.02
+"""mm, of backlash that is not stated: a larger one than a tight belt has makes every plan look fragile."""
+
+_COARSE = 1000.0
+"""Steps/mm up to which axes are taken to have slack: above it they follow an encoder."""
+
 _LATE = 1e-3
 """s, by which the laser is later than stated: more than most drivers are makes fast plans look fragile."""
 
@@ -66,7 +72,7 @@ def disturbances(machine: Machine) -> tuple[Disturbance, ...]:
 
 def _modelled(machine: Machine) -> tuple[Any, ...]:
     """What the execution of a program takes from a machine."""
-    return convert.controller(machine), machine.light, convert.lag(machine)
+    return convert.controller(machine), machine.light, convert.lag(machine), machine.backlash
 
 
 def _all(machine: Machine) -> Iterator[Disturbance]:
@@ -97,6 +103,10 @@ def _all(machine: Machine) -> Iterator[Disturbance]:
         without, shapers = any(machine.shapers), (usual, usual)
         change = "the input shaper turned off" if without else f"an input shaper, {usual}"
         yield Disturbance("shaper", change, replace(machine, shapers=(None, None) if without else shapers))
+    if machine.steps is not None and max(machine.steps) <= _COARSE:
+        x, y = machine.backlash
+        slack = replace(machine, backlash=(x + _SLACK, y + _SLACK))
+        yield Disturbance("backlash", f"{1000 * _SLACK:g} µm more backlash", slack)
 
 
 def disturbed(

@@ -45,6 +45,7 @@ _TOPICS = {
     "light": "the light of its power levels",
     "delay": "a late laser",
     "shaper": "the input shaper",
+    "backlash": "slack of the axes",
 }
 
 _PLURAL = ("levels", "steps")
@@ -134,6 +135,7 @@ def _remedy(worst: Variation, process: Process) -> str:
         "link": "Use a sender that keeps the controller's buffer full, at the profile's baud rate.",
         "delay": "Unless you have, measure laser_delay_ms with the chart, and state it in the profile.",
         "shaper": "State the controller's input shaper in the profile, or turn it off in both.",
+        "backlash": "Tighten the axes, or measure backlash_mm, and state it in the profile.",
         "light": "Unless you have, measure level_offset with the chart, and state it in the profile.",
     }[worst.cause]
 

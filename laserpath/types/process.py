@@ -92,6 +92,10 @@ _SLOWEST = 1e-3
 """mm/s². A head that speeds up more slowly takes minutes a move; GRBL's ticks of it would fill the memory."""
 
 
+_MOST_BACKLASH = 2.0
+"""mm. Worn machines have some tenths; a larger one most likely was meant in µm."""
+
+
 @dataclass(frozen=True, slots=True)
 class Machine:
     """The limits of a machine and its laser. Pairs are (x, y).
@@ -107,6 +111,7 @@ class Machine:
     that they do not matter.  square_corner_velocity: mm/s, and minimum_cruise_ratio: Klipper's settings,
     which take the place of the junction deviation.  shapers: Klipper's input shapers of both axes, or None.
     lag: s, of the head, such as a galvo's mirrors.  laser_on_delay, laser_off_delay: s.
+    backlash: mm, that an axis stands still after a reversal.
     z_travel: (lowest, highest) mm that a program's Z may be; None: not known, or there is no Z.
     """
 
@@ -133,6 +138,7 @@ class Machine:
     lag: float = 0.0
     laser_on_delay: float = 0.0
     laser_off_delay: float = 0.0
+    backlash: Point = (0.0, 0.0)
     z_travel: Point | None = None
 
     def __post_init__(self) -> None:
@@ -150,6 +156,10 @@ class Machine:
             )
         between(self, minimum_cruise_ratio=(0, 0.99), lag=(0, 1))
         between(self, laser_on_delay=(0, 1), laser_off_delay=(0, 1))
+        if not (min(self.backlash) >= 0 and max(self.backlash) <= _MOST_BACKLASH):
+            raise InputError(
+                f"machine backlash is {self.backlash} mm, but must be between 0 and {_MOST_BACKLASH:g} mm"
+            )
         whole(self, "power_levels", "level_min", "look_ahead")
         if self.level_min > self.power_levels:
             raise InputError(f"machine level_min {self.level_min} is above power_levels {self.power_levels}")

@@ -104,6 +104,7 @@ def test_a_copy_of_a_profile_is_the_same(kind: str, tmp_path: Path) -> None:
         ("level_min", "pwm_period_us = 200", "pwm_period", 0.0002),
         ("level_min", "laser_delay_ms = 1.5", "laser_on_delay", 0.0015),
         ("level_min", "laser_delay_us = 900", "laser_off_delay", 0.0009),
+        ("level_min", "backlash_um = [30, 80]", "backlash", (0.03, 0.08)),
         ("power_levels", "power_levels = 1000.0", "power_levels", 1000),
     ],
 )
@@ -159,6 +160,8 @@ def test_a_spot_from_aperture_and_wavelength(tmp_path: Path) -> None:
          "damping_ratio is 1, but must be from 0 to below 1"),
         ("machine", "dialect", "dialect = 'grbl'\nshaper_freq_y_Hz = 50",
          "the input shaper mzv at 50 Hz, damping 0.1, but of GRBL none is modelled"),
+        ("machine", "level_min", "backlash_mm = -0.1", "backlash_mm is -0.1"),
+        ("machine", "level_min", "backlash_mm = 80", r"backlash is .80.0, 80.0. mm, but must be betw"),
         ("machine", "dialect", "dialect = 'grlb'", "dialect 'grlb' is unknown.*did you mean grbl"),
         ("machine", "dialect", "dialect = 7", "dialect is 7, but must be text"),
         ("machine", "s_max", "s_max = 1000 mW", r"not valid TOML.*line \d+"),

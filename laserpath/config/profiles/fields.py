@@ -104,6 +104,7 @@ MACHINE = (
     Field("laser_delay", TIME, required=False, least=0),
     Field("laser_on_delay", TIME, required=False, least=0),
     Field("laser_off_delay", TIME, required=False, least=0),
+    Field("backlash", _FEW_LENGTHS, required=False, pair=True, least=0),
     Field("z_travel", _FEW_LENGTHS, required=False, pair=True, least=-math.inf),
 )
 _THIN = {unit: LENGTH[unit] for unit in ("um", "mm")}

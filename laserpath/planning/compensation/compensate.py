@@ -174,6 +174,10 @@ def learned(
     lag, whose commands come early, between the moves.
     """
     machine, process = task.machine, task.process
+    if any(machine.backlash):
+        plain = replace(task, process=replace(process, machine=convert.punctual(machine)))
+        done = learned(refined, plain, objective, time_weight, progress)
+        return replace(done, program=_with_slack(done, task))
     # Moves too short for Marlin are not joined: its model adds them to their neighbours, as it does.
     path = exposing(refined.path, machine, process.spot)
     moves = convert.to_moves(path, machine, task.settings.passes, process.resin.order)
@@ -186,6 +190,14 @@ def learned(
     if not stopped and not task.follows and convert.controller(machine).impulses is None:
         done = _placed(program, task, objective, time_weight, progress)
     return replace(done, program=_without_lost_dots(done.program, task))
+
+
+def _with_slack(done: LearnedProgram, task: Task) -> MachineProgram:
+    """The program of a machine without slack, for one with it; jumps stop the head, so levels are new."""
+    (part,) = done.program.parts
+    moves = early(convert.to_moves(part.path, task.machine), task.process)
+    program = MachineProgram.of_moves(moves, task.process)
+    return program if done.stopped else best_levels(program, task)
 
 
 def converted(
