@@ -4,14 +4,21 @@ A stroke far shorter than the spot exposes the same round dot as a point, but no
 GRBL's M4 is dark where the head has no speed, and a stroke shorter than a motor step is not a move at all. So
 a stroke whose extent is below `DOT_FWHM` becomes a straight line of that length, with the same energy. Marlin
 leaves out longer moves, too: its dots are as long as the shortest that it takes.
+
+A steep threshold has no slope where the dose is far below it, so no optimiser finds a place that its path has
+left out, such as the middle of a spiral. `filled` puts a dot there.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+
 import numpy as np
 
 import gcode
-from laserpath.base.arrays import Floats, runs
+from laserpath.base.arrays import Bools, Floats, runs
+from laserpath.design.scene import Scene
 from laserpath.machine import convert
 from laserpath.machine.powers import within_power
 from laserpath.physics import optics
@@ -23,11 +30,23 @@ DOT_FWHM = 0.2
 """Least extent of a stroke, which exposes a dot: a longer one makes dots oval, and in a shorter one GRBL's M4
 is dark, since the head gains no speed."""
 
+_INSIDE_FWHM = 0.5
+"""Distance inside the outline from which a place is filled: a smaller one fills what an edge or tip lacks."""
+
+_FILLED = 1.3
+"""Relative dose of a place that is filled: a larger one leaves more to take away."""
+
+_MOST_DARK = 0.05
+"""Share of the inside that dots may fill: where more is dark, lines are missing, or power."""
+
 _ROUNDING = 1e-9
 """Relative error of lengths: without it, a stroke of just the least extent may be too short."""
 
 _RUN_OUT_FWHM = 0.5
 """Length of the dark move after a last stroke that is short: a longer one takes more time."""
+
+_PARTS = 8
+"""Points that stand for a dot: more give its peak more exactly."""
 
 _BRIEF = 3.0
 """Segments of GRBL that a last stroke may last without such a move: with more, fewer plans have one."""
@@ -74,6 +93,61 @@ def drawn_out(path: EnergyPath, process: Process) -> EnergyPath:
     if (xy == path.xy).all():
         return path
     return within_power(EnergyPath(xy[kept], energy[kept[1:]], speed[kept[1:]]), machine, process.spot)
+
+
+def filled(path: EnergyPath, dose: Floats, scene: Scene, process: Process) -> EnergyPath:
+    """The path with dots at places inside the design that stay uncured.
+
+    dose: (rows, columns) mJ/mm² of the path on the scene's grid.
+    """
+    deep = scene.depth > _INSIDE_FWHM
+    dark = deep & (dose < scene.critical_dose)
+    if not dark.any() or dark.sum() > _MOST_DARK * deep.sum():
+        return path
+    machine, least = process.machine, shortest_stroke(process.machine, process.spot)
+    for middle, line_energy in _missing(dose, dark, scene, least):
+        path = _with_dot(path, middle + np.array([[-least / 2, 0.0], [least / 2, 0.0]]), line_energy, machine)
+    return within_power(path, machine, process.spot)
+
+
+def _with_dot(path: EnergyPath, dot: Floats, line_energy: float, machine: Machine) -> EnergyPath:
+    """The path with a line (2, 2) in the dark move that is the least longer by it, or before all moves.
+
+    No dark move becomes so short that the controller would leave it out.
+    """
+    ways = [end - xy for end, xy in zip(dot, (path.xy[:-1], path.xy[1:]), strict=True)]
+    longer = sum(np.hypot(*way.T) for way in ways) - path.length
+    brief = np.min([np.abs(way).max(axis=1) for way in ways], axis=0)
+    fits = ~path.on & (brief >= convert.controller(machine).shortest_move)
+    before = np.hypot(*(dot[1] - path.xy[0]))
+    k = int(np.argmin(np.append(np.where(fits, longer, np.inf), before)))
+    at = k + 1 if k < len(path) else 0
+    fastest, rapid = min(machine.speed_max), min(machine.rapid_speed)
+    return EnergyPath(
+        np.insert(path.xy, at, dot, axis=0),
+        np.insert(path.energy, at, [line_energy, 0.0]),
+        np.insert(path.speed, at, [fastest, rapid]),
+    )
+
+
+def _missing(dose: Floats, dark: Bools, scene: Scene, length: float) -> Iterator[tuple[Floats, float]]:
+    """Middle (2,), mm, and line energy of lines along x of this length, mm, that cure what is dark.
+
+    dose: (rows, columns) mJ/mm².  dark: (rows, columns), the pixels to be cured.
+    """
+    grid = scene.grid
+    around = np.arange(-(n := math.ceil(2 * scene.fwhm / grid.pitch)), n + 1)
+    x, y = np.meshgrid(grid.pitch * around, grid.pitch * around)
+    parts = length * ((np.arange(_PARTS) + 0.5) / _PARTS - 0.5)
+    rise = length * np.mean([optics.profile(scene.spot, x - part, y) for part in parts], axis=0)
+    dose = np.pad(dose.astype(np.float64), n)
+    rows, columns = np.nonzero(dark)
+    for i in np.argsort(dose[rows + n, columns + n], kind="stable"):
+        r, c = int(rows[i]), int(columns[i])
+        if dose[r + n, c + n] < scene.critical_dose:
+            energy = (_FILLED * scene.critical_dose - dose[r + n, c + n]) / rise[n, n]
+            dose[r : r + 2 * n + 1, c : c + 2 * n + 1] += energy * rise
+            yield np.asarray(grid.origin) + grid.pitch * np.array([c, r]), float(energy)
 
 
 def run_out(path: Toolpath, task: Task) -> Toolpath:

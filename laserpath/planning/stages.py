@@ -28,7 +28,7 @@ from laserpath.machine.program import MachineProgram
 from laserpath.physics import optics
 from laserpath.physics.dose import DoseModel, accurate_model, usual_model
 from laserpath.planning import compensation
-from laserpath.planning.dots import drawn_out
+from laserpath.planning.dots import drawn_out, filled
 from laserpath.planning.optimise.fields import PathProblem, cut_at_borders, optimised
 from laserpath.planning.optimise.loop import (
     Optimised,
@@ -125,7 +125,7 @@ def solve(
             if tell(progress, PlanPart.SIMPLIFY):
                 stopped, path = True, lean(path, edges)
                 break
-            path = _decimated(path, edges)
+            path = _decimated(edges.filled(path), edges)
         found = _run(stage, path, task, weight, progress)
         path = drawn_out(found.path, task.process) if _exposes(found.path) else path
         losses.append(found.loss)
@@ -267,6 +267,13 @@ class _EdgeCheck:
         """(K,) mean edge errors of the path at K relative doses, `factors`."""
         dose = self.model.line_dose(path.xy, path.energy)
         return self.edge.at_factors(dose / self.task.scene.critical_dose, factors)
+
+    def filled(self, path: EnergyPath) -> EnergyPath:
+        """The path with dots where it leaves the inside uncured, unless it is to be followed."""
+        if self.task.follows:
+            return path
+        dose = self.model.line_dose(path.xy, path.energy)
+        return filled(path, dose, self.task.overview, self.task.process)
 
 
 def lean(path: EnergyPath, edges: _EdgeCheck) -> EnergyPath:

@@ -15,9 +15,10 @@ from laserpath.base.arrays import runs
 from laserpath.machine.powers import energies
 from laserpath.machine.program import MachineProgram
 from laserpath.physics import optics
-from laserpath.planning.dots import DOT_FWHM, drawn_out, run_out, stroke_of_dot
+from laserpath.physics.dose import usual_model
+from laserpath.planning.dots import DOT_FWHM, drawn_out, filled, run_out, stroke_of_dot
 from laserpath.planning.task import Task
-from laserpath.types import Machine, Process, Resin, Settings, Spot, StraightMoves, Toolpath
+from laserpath.types import EnergyPath, Machine, Process, Resin, Settings, Spot, StraightMoves, Toolpath
 
 MACHINES = {
     "grbl": Machine(),
@@ -68,6 +69,38 @@ def test_dots_on_marlin_are_as_long_as_its_shortest_move() -> None:
     drawn = drawn_out(path, process)
     np.testing.assert_allclose(extents(drawn), [7 / 80, 0.1])
     np.testing.assert_allclose(*((one.energy * one.length)[one.on] for one in (path, drawn)))
+
+
+@pytest.mark.parametrize("dialect", one_fast(MACHINES, "marlin"))
+def test_the_middle_of_a_disk_is_cured(dialect: str) -> None:
+    """Its rings leave it out, and where the dose is far below the threshold the loss has no slope."""
+    disk = design(shapely.Point(1.5, 1.5).buffer(0.45), name="disk")
+    process = Process(Spot(0.08), Resin(), MACHINES[dialect])
+    plan = laserpath.plan(disk, process, Settings(iterations=40, report="brief"))
+    done = plan.report.executed
+    inside = replace(Task.of(plan.design, process, Settings()).scene, grid=done.grid).depth > 0.5
+    assert (done.dose / process.resin.critical_dose)[inside].min() > 1
+    assert done.figures.dose_max < 1.03 * process.resin.over_dose
+
+
+@pytest.mark.parametrize("dialect", MACHINES)
+def test_a_place_that_the_path_leaves_out_gets_a_dot(dialect: str) -> None:
+    process = Process(SPOT_100, Resin(), MACHINES[dialect])
+    task = Task.of(design(shapely.box(1, 1, 2, 2), name="square"), process, Settings())
+    scene, along = task.scene, [1.05, 1.35, 1.65, 1.95]
+    xy = [[x, y] for y in np.arange(1.05, 2, 0.1) for x in along]
+    lit = (np.arange(len(xy) - 1) + 1) % len(along) > 0
+    path = EnergyPath(xy, 0.05 * lit, np.full(len(lit), 50.0))
+    model = usual_model(scene.grid, scene.spot)
+    assert filled(path, model.line_dose(path.xy, path.energy), scene, process) is path, "all of it is cured"
+    less = replace(path, energy=np.where(np.arange(len(lit)) == 17, 0.0, path.energy))
+    dose = model.line_dose(less.xy, less.energy)
+    mended = filled(less, dose, scene, process)
+    deep, more = scene.depth > 0.5, model.line_dose(mended.xy, mended.energy)
+    assert dose[deep].min() < scene.critical_dose <= (1 + 1e-3) * more[deep].min()
+    assert len(runs(mended.on)) > len(runs(less.on)), "each dot is a stroke of its own"
+    if dialect == "marlin":
+        assert np.abs(np.diff(mended.xy, axis=0)).max(axis=1).min() > 6.9 / 80
 
 
 def test_a_dot_at_the_end_of_a_grbl_program_shines() -> None:

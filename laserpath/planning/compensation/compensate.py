@@ -27,7 +27,7 @@ from laserpath.physics.dose import DoseModel, accurate_model, usual_model
 from laserpath.planning.compensation.levels import best_levels
 from laserpath.planning.compensation.places import best_places
 from laserpath.planning.compensation.shape import ExecutedShape
-from laserpath.planning.dots import dots_of, drawn_out, is_short, run_out, shortest_stroke
+from laserpath.planning.dots import dots_of, drawn_out, filled, is_short, run_out, shortest_stroke
 from laserpath.planning.optimise.fields import PathProblem, cut_at_borders, optimised
 from laserpath.planning.optimise.loop import (
     Progress,
@@ -54,8 +54,15 @@ _LOST_DOT_FWHM = 0.5
 _BRIGHTEST = 1.015
 """Largest dose, relative to the resin's, of a round that is taken though a brighter one has more edges."""
 
+_BRIGHTER = 1.01
+"""Largest dose, relative to the old one, of a round that is taken though both are too bright: a larger one
+trades bright spots for edges."""
+
 _ROUNDED = 1 - 1e-6
 """Share of the shortest move from which a move of whole steps counts as so long."""
+
+_LEVELLINGS = 3
+"""Most choices of the powers in turn on Marlin: more leave fewer bright spots, and take longer."""
 
 _SLOWER = (0.95, 0.9, 0.8)
 """Shares of their speed that are tried for lost dots: smaller ones bring fainter dots back, but wide."""
@@ -106,7 +113,7 @@ def refined(
     for still, shares in ((task.follows, _MOVING), (True, _STILL)):
         if still:
             # As the controller would round it; and moving vertices may have crowded the link.
-            best = _feasible(best, task) if losses else first
+            best = _filled(_feasible(best, task), task) if losses else first
         for share in shares:
             if stopped or round(share * iterations) == 0:
                 break
@@ -141,7 +148,7 @@ def _feasible(path: EnergyPath, task: Task) -> EnergyPath:
     """The path as the controller would round it, of moves that it takes, within the link's rate."""
     spot, machine = task.scene.spot, task.machine
     drawn = _taken(drawn_out(path, task.process), task.process)
-    return fed(on_steps(drawn, machine, spot), spot, machine)
+    return _at_peak(fed(on_steps(drawn, machine, spot), spot, machine), task.process)
 
 
 def _taken(path: EnergyPath, process: Process) -> EnergyPath:
@@ -154,10 +161,34 @@ def _taken(path: EnergyPath, process: Process) -> EnergyPath:
     return energies(convert.from_moves(drawn, process.machine), process.spot)
 
 
+def _at_peak(path: EnergyPath, process: Process) -> EnergyPath:
+    """The path with the peak speed of each lit move as its speed, where the power's ramps depend on that."""
+    machine, spot = process.machine, process.spot
+    if not convert.controller(machine).ramp_levels:
+        return path
+    moves = convert.to_moves(exposing(path, machine, spot), machine)
+    peak = gcode.motion.at_peak(moves, convert.controller(machine))
+    return replace(path, speed=np.where(path.on, peak.speed, path.speed))
+
+
+def _filled(path: EnergyPath, task: Task) -> EnergyPath:
+    """The path with dots where strokes that were drawn again leave the inside uncured, as executed."""
+    if task.follows or not convert.controller(task.machine).shortest_move:
+        return path
+    scene = task.overview
+    dose = _executed_dose(path, usual_model(scene.grid, scene.spot), task)
+    return _at_peak(filled(path, dose, scene, task.process), task.process)
+
+
+def _executed_dose(path: EnergyPath, model: DoseModel, task: Task) -> Floats:
+    """(rows, columns) mJ/mm² of a path as executed."""
+    shape = ExecutedShape.of(exposing(path, task.machine, model.spot), task.process)
+    return model.line_dose(*shape(path.xy, path.energy))
+
+
 def _executed_loss(path: EnergyPath, model: DoseModel, objective: Objective, task: Task) -> float:
     """The loss of a path's dose as executed."""
-    shape = ExecutedShape.of(exposing(path, task.machine, model.spot), task.process)
-    return float(objective(model.line_dose(*shape(path.xy, path.energy)))[0])
+    return float(objective(_executed_dose(path, model, task))[0])
 
 
 def learned(
@@ -185,7 +216,7 @@ def learned(
     if convert.strokes_move(machine, task.scene.fwhm):
         return LearnedProgram(program, refined.stopped)
     stopped = tell(progress, PlanPart.LEVELS) or refined.stopped
-    program = best_levels(program, task)
+    program = _levelled(program, task)
     done = LearnedProgram(program, stopped)
     if not stopped and not task.follows and convert.controller(machine).impulses is None:
         done = _placed(program, task, objective, time_weight, progress)
@@ -217,6 +248,20 @@ def converted(
         return before
     path, feasible = refined.path, partial(_feasible, task=task)
     return LearnedProgram(*conversion.converted(path, before.program, task, loss_of, feasible, progress))
+
+
+def _levelled(program: MachineProgram, task: Task) -> MachineProgram:
+    """The program with the powers that place its edges best.
+
+    Marlin cuts the powers of a ramp to whole levels, so that another power gives another ramp than foreseen:
+    there the powers are chosen again while a spot is too bright.
+    """
+    ramps = convert.controller(task.machine).ramp_levels
+    for _ in range(_LEVELLINGS if ramps else 1):
+        program = best_levels(program, task)
+        if ramps and _Print.of(program, task).fits(task):
+            break
+    return program
 
 
 def _without_lost_dots(program: MachineProgram, task: Task) -> MachineProgram:
@@ -269,7 +314,7 @@ def _placed(
     for k in range(rounds):
         if tell(progress, PlanPart.PLACE, k, rounds):
             return LearnedProgram(best, stopped=True)
-        moved = best_levels(best_places(moved, task, objective.edge_weight, time_weight), task)
+        moved = _levelled(best_places(moved, task, objective.edge_weight, time_weight), task)
         now = _Print.of(moved, task)
         if now.error + per_second * now.time < printed.error + per_second * printed.time and (
             now.shows_as_much_as(printed, task)
@@ -303,16 +348,19 @@ class _Print:
             time=program.motion.write_time / unit,
         )
 
+    def fits(self, task: Task) -> bool:
+        """Whether no spot is too bright to be shipped."""
+        return self.brightest <= _BRIGHTEST * task.scene.resin.over_dose
+
     def shows_as_much_as(self, old: _Print, task: Task) -> bool:
         """Whether no more edges are missing, or only because the old print was too bright to be shipped.
 
-        And it is not too bright itself, or no brighter than the old one.
+        And it is not too bright itself, or hardly brighter than the old one.
         """
-        most = _BRIGHTEST * task.scene.resin.over_dose
-        fit, old_fit = self.brightest <= most, old.brightest <= most
+        fit, old_fit = self.fits(task), old.fits(task)
         if fit != old_fit:
             return fit
-        return self.missing <= old.missing and (fit or self.brightest <= old.brightest)
+        return self.missing <= old.missing and (fit or self.brightest <= _BRIGHTER * old.brightest)
 
 
 def on_steps(path: EnergyPath, machine: Machine, spot: Spot) -> EnergyPath:

@@ -545,8 +545,9 @@ def _points(dose: Floats, control: _Control, scene: Scene, reach: float) -> tupl
     steep = np.maximum(np.abs(slope), _FLATTEST)
     xy = control.xy
     around = ndimage.map_coordinates(dose, scene.grid.to_pixels(xy).T[::-1], order=3, mode="grid-wrap")
-    # What is not cured, or not dark, before need not become so.
+    # What is not cured, or not dark, before need not become so; but a pinhole is to close.
     low, highest = np.minimum(control.cured, around), _OVER_DOSE_SHARE * scene.resin.over_dose
+    low = np.where(control.cured == _CURED, np.maximum(low, _THIN), low)
     high = np.where(np.isinf(control.dark), highest, np.maximum(control.dark, around))
     beside, price = _beside(scene, steep)
     places = np.vstack([scene.samples.xy, beside, xy])

@@ -516,7 +516,7 @@ def field_places(job: PlacesJob) -> tuple[Floats, Ints]:
     rows = job.movable[1:] | job.movable[:-1]
     lit = (pieces.energy > 0) & np.repeat(rows, np.diff(pieces.first))
     points, spot, dose = watched(scene, job.dose, pieces.ends, lit, job.process, _REACH_FWHM, coarse=True)
-    bright = points.xy[dose > _BRIGHT * scene.resin.over_dose]
+    bright = points.xy[(dose > _BRIGHT * scene.resin.over_dose) | (dose < points.low)]
     near, total = _near(pieces, scene, bright) & job.movable, np.zeros(xy.shape, np.int64)
     for _ in range(_FURTHEST):
         gone = np.zeros(xy.shape, np.int64)
