@@ -185,6 +185,11 @@ _MARKS: Options = {
             "help": "Wait so long at each mark  [until the user continues: M0]",
         },
         "--each": {"is_flag": True, "help": "Write a program for each mark, which ends there: for jogging"},
+        "--dim": {
+            "is_flag": True,
+            "help": "With --wait: stand at each mark with the weakest light, if that leaves less than a "
+            "hundredth of the critical dose  [dark]",
+        },
     }
 }
 _MARKS_OUT: Options = {"Output": {**_FOLDER_AND_QUIET, "--project": FILES["Output"]["--project"]}}
@@ -194,6 +199,7 @@ Examples:
   laserpath marks board-F_Cu.gbr --marks round:1mm --origin design --offset 10,10
   laserpath marks board.drl --marks drill:3.2mm --most 3 --origin own --offset 10,90 --each
   laserpath marks chip.gds --marks layer:63/0 --wait 20
+  laserpath marks chip.gds --marks layer:63/0 --wait 20 --dim
   laserpath marks design.svg --marks NW:1,19 --marks SE:19,1
 
 \b
@@ -208,15 +214,19 @@ Exit codes: 0 success; 2 bad input, nothing written."""
 @click.argument("design", metavar="DESIGN", type=click.Path())
 @options(_MARKS, _MARKS_OUT, DESIGN, PROCESS, LIMITS)
 def marks(design: str, **given: Any) -> None:
-    """Write a program that drives to marks of DESIGN, a drawing or a drill file, and waits at each, dark.
+    """Write a program that drives to marks of DESIGN, a drawing or a drill file, and waits at each.
+
+    It is dark throughout, or with --dim leaves less than a hundredth of the critical dose at a mark.
 
     Also writes and prints the table to fill in, DESIGN.marks.csv, which `plan --align` reads.
     """
     from laserpath.cli import plan
     from laserpath.design.marks import table
-    from laserpath.machine.framing import tour
+    from laserpath.machine.framing import dim_tour, tour
 
     folder, talk = Path(given["output"]), Talk(quiet=given["quiet"])
+    if given["dim"] and (given["wait"] is None or given["each"]):
+        raise InputError("--dim needs --wait with it, and no --each: what light leaves grows with its time")
     check_folder(folder)
     file, every = plan.inputs(design, given)
     process = request.process_of(every)
@@ -230,6 +240,9 @@ def marks(design: str, **given: Any) -> None:
             folder / f"{name}.marks-{_plain(mark)}.gcode": tour({mark: xy}, machine, name)
             for mark, xy in places.items()
         }
+    elif given["dim"]:
+        texts[folder / f"{name}.marks.gcode"], dose = dim_tour(places, process, name, given["wait"])
+        talk.tell(f"the light leaves {figure(100 * dose, 2)} % of the critical dose at a mark")
     else:
         texts[folder / f"{name}.marks.gcode"] = tour(places, machine, name, given["wait"])
     check_places(list(texts))

@@ -5,7 +5,8 @@ The middle of a line of energy q (`resin`) along x gets the dose q ∫ h(s, 0) d
 
 The pass is lit at the lowest level, as many times around as stay below a hundredth of the critical dose, and
 only where the head has its full speed: within v²/(2a) of a corner, where it brakes, it is dark. If one lap
-is too much, the pass is dark: the head alone shows the box. A tour is always dark.
+is too much, the pass is dark: the head alone shows the box. A tour is dark, or stands at each mark with light
+that stays below a hundredth, too.
 """
 
 from __future__ import annotations
@@ -187,6 +188,41 @@ def tour(places: Mapping[str, Point], machine: Machine, name: str, wait: float |
             f"{gcode.dialect(machine.dialect).name} has no line at which it waits for the user: give the "
             "seconds to wait at each mark (--wait 30), or a program for each (--each)"
         )
+    moves = _tour(places, machine, wait)
+    pauses = [k + 1 for k in range(len(moves))] if wait is None and len(places) > 1 else []
+    header = (f"laserpath tour of marks: {name}, all dark", *EYE_SAFETY)
+    return verified(moves, machine, header, pauses)[0]
+
+
+def dim_tour(places: Mapping[str, Point], process: Process, name: str, wait: float) -> tuple[str, float]:
+    """(G-code of a tour that stands at each place in the weakest light, its largest dose, in critical ones).
+
+    wait: s, at each place.  Raises InputError if that is above `SAFE` critical doses: the dose of a spot at
+    rest is E_N P^N t ĥ(0) (`resin`).
+    """
+    machine, dialect = process.machine, gcode.dialect(process.machine.dialect)
+    if not (dialect.power_line or dialect.power_still):
+        raise InputError(f"{dialect.name} does not light a head at rest: leave --dim out")
+    moves = _tour(places, machine, wait, _faintest_level(machine) / machine.power_levels)
+    header = (
+        f"laserpath tour of marks: {name}, at {figure(faintest(machine))} mW for {wait:g} s each",
+        *EYE_SAFETY,
+    )
+    text, read = verified(moves, machine, header)
+    dose = float(_doses_at(read.moves, process).max())
+    if dose > SAFE:
+        raise InputError(
+            f"the weakest light of machine {machine.name!r}, {figure(faintest(machine))} mW, leaves "
+            f"{figure(dose)} critical doses where it stands for {wait:g} s, above {SAFE:g}; leave --dim out, "
+            "or lower the light with a filter, or the time"
+        )
+    return text, dose
+
+
+def _tour(
+    places: Mapping[str, Point], machine: Machine, wait: float | None, share: float = 0.0
+) -> gcode.Moves:
+    """A rapid to each place, and a wait there. share: of full power, while it waits."""
     at, rapid = np.array(list(places.values())).reshape(-1, 2), min(machine.rapid_speed)
     for place, xy in zip(places, at, strict=True):
         if (xy < -np.array(machine.size)).any() or (xy > machine.size).any():
@@ -195,16 +231,28 @@ def tour(places: Mapping[str, Point], machine: Machine, name: str, wait: float |
             )
     stops = 1 if wait is None else 2
     kinds = np.tile([gcode.Kind.RAPID, gcode.Kind.DWELL][:stops], len(at)).astype(np.int8)
-    n = len(kinds)
-    moves = gcode.Moves(
-        np.vstack([at[:1], np.repeat(at, stops, axis=0)]), np.zeros(n), np.full(n, rapid), kinds,
-        dwell=np.where(kinds == gcode.Kind.DWELL, wait or 0.0, 0.0),
-        dynamic=np.full(n, convert.power_follows(machine)),
+    n, waits = len(kinds), kinds == gcode.Kind.DWELL
+    follows = convert.power_follows(machine) and share == 0  # at rest such a power is none
+    return gcode.Moves(
+        np.vstack([at[:1], np.repeat(at, stops, axis=0)]),
+        np.where(waits, share, 0.0), np.full(n, rapid), kinds,
+        dwell=np.where(waits, wait or 0.0, 0.0), dynamic=np.full(n, follows),
         comments=tuple(
             (stops * k + 1, f"mark {place}: expected at {x:.3f}, {y:.3f} mm")
             for k, (place, (x, y)) in enumerate(zip(places, at, strict=True))
         ),
     )  # fmt: skip
-    pauses = [k + 1 for k in range(n)] if wait is None and len(places) > 1 else []
-    header = (f"laserpath tour of marks: {name}, all dark", *EYE_SAFETY)
-    return verified(moves, machine, header, pauses)[0]
+
+
+def _doses_at(moves: gcode.Moves, process: Process) -> Floats:
+    """Doses in the middles of where moves stand lit, as the controller executes them, in critical doses."""
+    machine, spot = process.machine, process.spot
+    run = gcode.motion.execute(moves, convert.controller(machine))
+    lit = np.flatnonzero(run.power > 0)
+    light = (
+        line_energy(machine.power_of(run.power[lit] * machine.power_levels), 1.0, spot) * run.duration[lit]
+    )
+    xy = (run.xyz[lit, :2] + run.xyz[lit + 1, :2]) / 2
+    marks = moves.xy[1:][moves.still & moves.on]
+    u, v = np.moveaxis(marks[:, None] - xy, 2, 0)
+    return (optics.profile(spot, u, v) * light).sum(axis=1) / process.resin.critical_dose

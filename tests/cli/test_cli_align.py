@@ -154,6 +154,17 @@ def test_a_second_tour_goes_where_the_first_alignment_says() -> None:
     assert "G4 P2\n" in Path("bar.marks.gcode").read_text()
 
 
+def test_a_dim_tour_says_what_it_leaves(capsys: pytest.CaptureFixture[str]) -> None:
+    machine = ("--machine", "linuxcnc-stage-405", "--marks", "C:3,3", "--marks", "5,3")
+    assert run("marks", "bar.svg", *machine, "--dim", "--wait", "0.5") == 0
+    assert "the light leaves 0.25 % of the critical dose at a mark" in capsys.readouterr().err
+    moves = gcode.verify(
+        Path("bar.marks.gcode").read_text(), gcode.dialect("linuxcnc"),
+        asked=gcode.parse(Path("bar.marks.gcode").read_text(), gcode.dialect("linuxcnc")),
+    ).moves  # fmt: skip
+    assert moves.on.sum() == 2 and moves.still[moves.on].all()
+
+
 def test_there_is_a_program_for_each_mark_on_demand(capsys: pytest.CaptureFixture[str]) -> None:
     for _ in range(2):  # a table in which nothing is filled in yet may be written again
         assert run("marks", "bar.svg", "--marks", "A/1:0,0", "--marks", "3,0", "--each", "-o", "out") == 0
@@ -174,6 +185,8 @@ def test_there_is_a_program_for_each_mark_on_demand(capsys: pytest.CaptureFixtur
             ["--marks", "1,0", "--marks", "2,0", "--machine", "klipper-diode-405"],
             "klipper has no line at which",
         ),
+        (["--marks", "1,0", "--dim"], "--dim needs --wait with it, and no --each"),
+        (["--marks", "1,0", "--dim", "--wait", "5"], "the weakest light of machine 'generic 405 nm GRBL"),
     ],
 )
 def test_a_tour_that_cannot_be_is_one_sentence(

@@ -11,8 +11,9 @@ from scipy.integrate import quad
 
 import gcode
 from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
 from laserpath.machine import convert
-from laserpath.machine.framing import LAPS, SAFE, frame, frame_dose, framing_pass
+from laserpath.machine.framing import LAPS, SAFE, dim_tour, frame, frame_dose, framing_pass
 from laserpath.machine.program import MachineProgram
 from laserpath.physics import optics
 from laserpath.physics.dose import DoseModel
@@ -108,3 +109,45 @@ def test_the_dose_that_it_states_is_that_of_a_line() -> None:
     machine = process.machine
     q = LAPS * machine.power_min / min(machine.speed_max)
     assert frame_dose(process) == pytest.approx(q * across / process.resin.critical_dose, rel=1e-3)
+
+
+# A dim tour of marks
+
+AT = {"A": (5.0, 5.0), "B": (15.0, 5.0)}
+
+
+def weak(name: str, share: float) -> Process:
+    """A process whose weakest light leaves a share of `SAFE` in 2 s at rest."""
+    machine, usual = Machine(dialect=name), Process()
+    dose = float(machine.power_of(machine.level_min)) * 2.0 * float(optics.profile(usual.spot, 0.0))
+    power = machine.power_max * share * SAFE * usual.resin.critical_dose / dose
+    return replace(usual, machine=replace(machine, power_max=power))
+
+
+@pytest.mark.parametrize("name", ["grbl", "grblhal", "klipper", "linuxcnc"])
+def test_a_dim_tour_stays_below_a_hundredth_while_it_waits(name: str) -> None:
+    """By the program as it is read back and executed; and one whose light is too bright is refused."""
+    process = weak(name, 0.99)
+    dialect, full = convert.dialect_of(process.machine), process.machine.s_max
+    text, left = dim_tour(AT, process, "board", 2.0)
+    assert left == pytest.approx(0.99 * SAFE, rel=0.005)  # the last line is sent while it still stands lit
+    read = gcode.verify(text, dialect, full, asked=gcode.parse(text, dialect, full)).moves
+    assert read.still[read.on].all()
+    assert read.xy[1:][read.on].tolist() == [list(xy) for xy in AT.values()]
+    with pytest.raises(
+        InputError, match=r"leaves 0\.010\d critical doses where it stands for 2 s, above 0\.01"
+    ):
+        dim_tour(AT, weak(name, 1.01), "board", 2.0)
+
+
+@pytest.mark.parametrize("name", ["marlin", "smoothieware", "generic"])
+def test_some_controllers_light_no_head_at_rest(name: str) -> None:
+    with pytest.raises(InputError, match=f"{name} does not light a head at rest"):
+        dim_tour(AT, Process(machine=Machine(dialect=name)), "board", 2.0)
+
+
+def test_marks_in_one_spot_add_up() -> None:
+    process = weak("grbl", 0.6)
+    dim_tour(AT, process, "board", 2.0)
+    with pytest.raises(InputError, match=r"leaves 0\.012 critical doses"):
+        dim_tour({"A": (5.0, 5.0), "B": (5.0, 5.001)}, process, "board", 2.0)
