@@ -74,7 +74,7 @@ def _read_taps(
 
 @cache
 def _polynomials() -> Floats:
-    """(2, `TAPS`, n) coefficients of weights and slopes in 2 (t − ⌊t⌋) − 1, that of the highest power first."""
+    """(2, `TAPS`, n) coefficients of weights and slopes in 2 (t − ⌊t⌋) − 1, the highest power first."""
     points = chebyshev.chebpts1(_POINTS)
     by_point = chebyshev.chebfit(points, np.hstack(_weights((points + 1) / 2)), _POINTS - 1)
     by_power = np.array([np.resize(chebyshev.cheb2poly(one), _POINTS) for one in by_point.T])

@@ -18,12 +18,13 @@ and 1.2 in one of 400: smaller ones cost more launches and a wider rim, larger o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
 from typing import Any, TypeVar
 
 import numpy as np
+import shapely
 from shapely import affinity
 
 from laserpath.base.arrays import Bools, Floats, Indices
@@ -32,7 +33,7 @@ from laserpath.base.overlay import areas, clipped, valid
 from laserpath.base.sinc import reading
 from laserpath.design.scene import Samples, Scene
 from laserpath.physics.dose import DoseModel
-from laserpath.types import Design, Grid, Spot, Target
+from laserpath.types import Design, Grid, Spot
 from laserpath.types.settings import FIELD_FWHM
 
 Job = TypeVar("Job")
@@ -178,11 +179,9 @@ class Partition:
     def view(self, field: PlanField, scene: Scene, given: Sequence[Floats]) -> FieldView:
         """What a field sees of a scene on this grid, and of the given light."""
         zero, window = self.origin(field), Grid((0.0, 0.0), self.grid.pitch, self.shape)
-        design = _clipped(scene.design, window, zero)
         samples, near = scene.samples, self.near(field, scene.samples.xy)
-        target = Target(window, _window(scene.target.coverage, field.window))
         inside = Samples(samples.xy[near] - zero, samples.normal[near], samples.corner[near])
-        part = Scene.of(design, target, scene.spot, scene.resin, inside)
+        part = scene.part(_clipped(scene.design, window, zero), window, inside)
         around = self.given_window(field)
         return FieldView(part, tuple(_window(one, around) for one in given), self.every)
 
@@ -233,14 +232,11 @@ def is_alone(fields: int) -> bool:
     return fields < _FEWEST_FIELDS or not worker_count()
 
 
-def _clipped(design: Design, window: Grid, zero: Floats) -> Design:
-    """The part of a design in a window at zero (2,) mm. All of it if nothing of it is there."""
+def _clipped(design: Design, window: Grid, zero: Floats) -> shapely.MultiPolygon:
+    """The part of a design's area in a window at zero (2,) mm, from there; it may be empty."""
     x0, x1, y0, y1 = window.extent
     part = areas(valid(clipped(design.area, x0 + zero[0], y0 + zero[1], x1 + zero[0], y1 + zero[1])))
-    area = design.area if part.is_empty else part
-    return replace(
-        design, area=affinity.translate(area, -zero[0], -zero[1]), page=None, pads=None, lines=None
-    )
+    return affinity.translate(part, -zero[0], -zero[1])
 
 
 @lru_cache(maxsize=4)

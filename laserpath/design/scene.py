@@ -220,20 +220,34 @@ class Scene:
         return cls(design, grid_for(design, spot, pixels_per_fwhm), spot, resin)
 
     @classmethod
-    def of(
-        cls, design: Design, target: Target, spot: Spot, resin: Resin, samples: Samples | None = None
-    ) -> Scene:
-        """The scene of a target that is known already, and of samples if they are."""
+    def of(cls, design: Design, target: Target, spot: Spot, resin: Resin) -> Scene:
+        """The scene of a target that is known already."""
         scene = cls(design, target.grid, spot, resin)
-        if samples is not None:
-            scene.outline.__dict__["samples"] = samples
         scene.__dict__["target"] = target  # where `cached_property` keeps it
         return scene
+
+    def part(self, area: shapely.MultiPolygon, grid: Grid, samples: Samples) -> Scene:
+        """A window of the scene, on a grid of its own. area: what of the design is there; may be empty.
+
+        samples: those that count there.
+        """
+        drawn = self.design.area if area.is_empty else area
+        design = replace(self.design, area=drawn, page=None, pads=None, lines=None)
+        part = Scene(design, grid, self.spot, self.resin)
+        part.outline.__dict__["samples"] = samples  # where `cached_property` keeps them
+        if area.is_empty:
+            part.__dict__["target"] = Target(grid, np.zeros(grid.shape))
+        return part
 
     @cached_property
     def target(self) -> Target:
         """The target coverage of each pixel; raises InputError if the design extends beyond the grid."""
         return rasterise(self.design, self.grid)
+
+    @cached_property
+    def coverage(self) -> NDArray[np.float32]:
+        """The target's, in single precision, of which every evaluation of a loss reads all."""
+        return self.target.coverage.astype(np.float32)
 
     @property
     def samples(self) -> Samples:

@@ -25,6 +25,9 @@ MARGIN_FWHM = 4.0
 
 PIXELS_MAX = 1 << 26
 
+_ROUNDED = 1e-6
+"""Pixels by which a design that was clipped to its grid may reach beyond it, by rounding."""
+
 COARSEST = 3.0
 """Fewest pixels per FWHM; fewer would make the interpolated edges of a dose wrong."""
 
@@ -72,8 +75,13 @@ def rasterise(design: Design, grid: Grid) -> Target:
     corner = np.asarray(grid.origin) - grid.pitch / 2
     start, end = (edges[:, :2] - corner) / grid.pitch, (edges[:, 2:] - corner) / grid.pitch
     rows, columns = grid.shape
-    if min(start.min(), end.min()) < 0 or (np.maximum(start, end).max(axis=0) > (columns, rows)).any():
+    most = np.array([columns, rows])
+    if (
+        min(start.min(), end.min()) < -_ROUNDED
+        or (np.maximum(start, end).max(axis=0) > most + _ROUNDED).any()
+    ):
         raise InputError(f"design {design.name!r} reaches outside the grid {grid.extent} mm")
+    start, end = np.clip(start, 0, most), np.clip(end, 0, most)
     a, b = _cut(start, end)
     pixel = np.floor((a + b) / 2).astype(np.int64)
     fraction = (a[:, 0] + b[:, 0]) / 2 - pixel[:, 0]

@@ -21,7 +21,7 @@ from laserpath.base.files import write_all
 from laserpath.base.plan_steps import PlanPart
 from laserpath.config.project import text as project_text
 from laserpath.design import FLATTEN_FWHM, as_design
-from laserpath.design.target import affordable
+from laserpath.design.target import affordable, rasterise
 from laserpath.machine import convert
 from laserpath.machine.attenuation import check_exposes, check_process, too_strong
 from laserpath.machine.phase import phase_warnings
@@ -71,7 +71,6 @@ class Plan(Planned):
     design: Design
     process: Process
     settings: Settings
-    target: Target
     start: Toolpath
     solution: Solution
     shipped: MachineProgram
@@ -137,6 +136,11 @@ class Plan(Planned):
             return (), ((f"How deep it {done}s", f"That cannot be computed: {error}."),)
         shown = () if self.settings.brief else depth.pictures(cured, done)
         return shown, (depth.said(cured, done),)
+
+    @cached_property
+    def target(self) -> Target:
+        """The design on the grid of the measurements."""
+        return rasterise(self.design, self.report.executed.grid)
 
     @cached_property
     def page_data(self) -> PageData:
@@ -210,7 +214,7 @@ def _finished(start: Toolpath, solution: Solution, task: Task, others: tuple[str
     shipped = exposure.program
     check_exposes(shipped.executed, shipped.path, solution.toolpath, design, process, settings)
     result = _reported(exposure, first, solution, task, warnings)
-    return Plan(design, process, settings, scene.target, start, solution, shipped, result)
+    return Plan(design, process, settings, start, solution, shipped, result)
 
 
 def worse_than_start(executed: Measurement, start: Measurement, task: Task) -> str:

@@ -261,7 +261,7 @@ class _EdgeCheck:
     @classmethod
     def of(cls, task: Task) -> _EdgeCheck:
         scene = task.overview
-        return cls(task, accurate_model(scene.grid, scene.spot), EdgeTerm.of(scene))
+        return cls(task, accurate_model(scene.grid, scene.spot), EdgeTerm(scene))
 
     def errors(self, path: EnergyPath, factors: Floats) -> Floats:
         """(K,) mean edge errors of the path at K relative doses, `factors`."""

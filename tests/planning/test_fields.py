@@ -248,7 +248,7 @@ def test_every_lit_row_of_a_run_is_one_field_s(
 def test_fields_choose_about_as_well_as_one(choose, program: MachineProgram, task: Task) -> None:
     """Levels, and motor steps: the mean edge error as executed."""
     together = replace(task, settings=replace(task.settings, field_fwhm=1000.0))
-    model, edge = accurate_model(task.scene.grid, SPOT), EdgeTerm.of(task.scene)
+    model, edge = accurate_model(task.scene.grid, SPOT), EdgeTerm(task.scene)
     before, by_fields, whole = (
         edge(model.dose(one.executed) / task.scene.critical_dose)
         for one in (program, choose(program, task), choose(program, together))

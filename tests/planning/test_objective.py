@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.ndimage import gaussian_filter
 
 from laserpath.base.errors import InputError
-from laserpath.design.scene import Sampler, Scene
+from laserpath.design.scene import Samples, Scene
 from laserpath.design.target import rasterise
 from laserpath.planning.optimise.objective import OVER_DOSE_WEIGHT, EdgeTerm, Objective
 from laserpath.types import Resin
@@ -54,7 +54,7 @@ def test_the_edge_term_s_slope_is_that_at_frozen_steepness(seed):
     rng = np.random.default_rng(seed)
     u = disc_dose(0.31) / RESIN.critical_dose + 0.05 * rng.normal(size=GRID.shape)
     direction, h = rng.normal(size=GRID.shape), 1e-6
-    term = EdgeTerm.of(Scene(DISC, GRID, SPOT, RESIN))
+    term = EdgeTerm(Scene(DISC, GRID, SPOT, RESIN))
     steepness = np.maximum(np.abs(term.sampler(u)[1]), 0.5)
 
     def frozen(v):
@@ -71,7 +71,7 @@ def test_the_edge_term_adds_the_shift_where_the_dose_is_off(seed):
     rng = np.random.default_rng(seed)
     u = disc_dose(0.31) / RESIN.critical_dose + 0.05 * rng.normal(size=GRID.shape)
     direction, h, scene = rng.normal(size=GRID.shape), 1e-6, Scene(DISC, GRID, SPOT, RESIN)
-    plain, term = EdgeTerm.of(scene), EdgeTerm.of(scene, 0.4)
+    plain, term = EdgeTerm(scene), EdgeTerm(scene, 0.4)
 
     def shift(v):
         return float(np.mean(0.4 / np.maximum(np.abs(term.sampler(v)[1]), 0.5)))
@@ -87,11 +87,12 @@ def test_the_smallest_design_has_an_outline_and_an_edge_error(side):
     scene = Scene.around(design(shapely.box(0, 0, side, side)), SPOT, RESIN, 3.0)
     dark = np.zeros(scene.grid.shape)
     # Without dose an edge is misplaced by 1/s at the least steepness.
-    assert EdgeTerm.of(scene)(dark) == pytest.approx(1 / 0.5, rel=0.01)
+    assert EdgeTerm(scene)(dark) == pytest.approx(1 / 0.5, rel=0.01)
 
 
 def test_an_edge_term_without_an_outline_is_refused():
-    nowhere = Sampler.of(GRID, np.zeros((0, 2)), np.zeros((0, 2)))
+    none = Samples(np.zeros((0, 2)), np.zeros((0, 2)), np.zeros(0, dtype=bool))
+    nowhere = Scene(DISC, GRID, SPOT, RESIN).part(shapely.MultiPolygon(), GRID, none)
     with pytest.raises(InputError, match="no samples of an outline"):
         EdgeTerm(nowhere)
 
@@ -99,7 +100,7 @@ def test_an_edge_term_without_an_outline_is_refused():
 @pytest.mark.parametrize("slope", [1.0, 2.0, 4.0])
 def test_of_two_exact_edges_the_steeper_one_costs_less(slope):
     scene = Scene(DISC, GRID, SPOT, RESIN)
-    term = EdgeTerm.of(scene, 0.4)
+    term = EdgeTerm(scene, 0.4)
     flat, steep = (term(disc_dose(0.3, slope=k) / RESIN.critical_dose) for k in (slope, 1.5 * slope))
     assert steep < flat
 
@@ -154,14 +155,14 @@ def test_two_far_copies_cost_what_one_does():
 @pytest.mark.parametrize("shift", [-0.2, -0.1, 0.1, 0.2])
 def test_the_edge_term_is_the_mean_edge_error_in_fwhm(shift):
     grid = centred_grid(0.6)
-    term = EdgeTerm.of(Scene(DISC, grid, SPOT, RESIN))
+    term = EdgeTerm(Scene(DISC, grid, SPOT, RESIN))
     x, y = coordinates(grid)
     error = term(1 + 2 * (0.3 + shift * FWHM - np.hypot(x, y)) / FWHM)  # without a kink where it is dark
     assert error == pytest.approx(np.hypot(shift, 0.003) - 0.003, abs=3e-3)
 
 
 def test_where_the_dose_is_flat_the_edge_term_stays_finite():
-    term = EdgeTerm.of(Scene(DISC, GRID, SPOT, RESIN))
+    term = EdgeTerm(Scene(DISC, GRID, SPOT, RESIN))
     error, slope = term(np.zeros(GRID.shape)), slope_of(term, np.zeros(GRID.shape))
     assert error == pytest.approx(2, abs=0.02)  # (1 − 0)/½
     assert np.isfinite(slope).all() and slope.any()

@@ -74,7 +74,7 @@ def test_no_hatch_is_better_whatever_its_exposure(wide, pitch):
     rows = [[(left * FWHM, at), ((left + 2.2) * FWHM, at)] for at in y for left in (0.4, 6.4)]
     hatch = path(np.concatenate(rows))
     hatch = replace(hatch, power=np.where(np.arange(len(hatch)) % 2 == 0, 1.0, 0.0))
-    dose = DoseModel(loss.target.grid, SPOT).dose(hatch)
+    dose = DoseModel(loss.scene.grid, SPOT).dose(hatch)
     losses = [
         loss(dose * np.float32(k * RESIN.critical_dose / dose.max()))[0] for k in np.geomspace(0.5, 4, 40)
     ]

@@ -342,7 +342,7 @@ class _Print:
         relative = dose / scene.critical_dose
         unit = WriteTimeTerm.of(program.path, task.design, task.machine, 0.0).unit
         return cls(
-            error=EdgeTerm.of(scene)(relative),
+            error=EdgeTerm(scene)(relative),
             missing=int(edge_errors(dose, scene).missing.sum()),
             brightest=float(relative.max()),
             time=program.motion.write_time / unit,

@@ -28,7 +28,7 @@ from laserpath.design.scene import Scene
 from laserpath.physics.dose import DoseModel, PathGradient, usual_model
 from laserpath.planning.optimise.loop import Free, Listener, Optimised, Progress, Schedule, optimise, outcome
 from laserpath.planning.optimise.loss import ExposedShape, Loss, defocused, out_of_focus
-from laserpath.planning.optimise.objective import EdgeTerm, Objective
+from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.optimise.write_time import WriteTimeTerm
 from laserpath.types import EnergyPath, Process, Spot
 
@@ -186,9 +186,8 @@ class _Sweep:
         edge, share = problem.objective.edge, len(view.scene.samples.xy) / len(problem.scene.samples.xy)
         objective = replace(
             problem.objective,
-            target=view.scene.target,
-            coverage=view.scene.target.coverage.astype(np.float32),
-            edge=None,
+            scene=view.scene,
+            edge=replace(edge, scene=view.scene) if edge and share else None,
             edge_weight=share * problem.objective.edge_weight,
         )
         time = problem.time and replace(
@@ -203,7 +202,6 @@ class _Sweep:
             ),
             free=own.free,
             objective=objective,
-            dose_error=edge.dose_error if edge else 0.0,
             process=problem.process,
             bounds=(np.maximum(low, pitch), np.minimum(high, far)),
             schedule=self._schedule,
@@ -328,13 +326,12 @@ def _parts(mine: Bools, rings: Indices) -> list[tuple[int, int, bool]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FieldJob:
-    """What one field optimises: all that it needs, as in `PathProblem`. dose_error: of the edge term."""
+    """What one field optimises: all that it needs, as in `PathProblem`."""
 
     view: FieldView
     path: EnergyPath
     free: Free
     objective: Objective
-    dose_error: float
     process: Process
     bounds: tuple[Floats, Floats]
     schedule: Schedule
@@ -390,8 +387,6 @@ def solve_field(job: FieldJob, progress: Listener | None = None) -> FieldResult:
     models = [usual_model(view.grid, spot) for spot, _ in job.spots]
     light, *out = (_LitBeside(model, given) for model, given in zip(models, rest, strict=True))
     objective, spot = job.objective, view.scene.spot
-    if objective.edge_weight:
-        objective = replace(objective, edge=EdgeTerm.of(view.scene, job.dose_error))
     blurred = replace(out_of_focus(job.blur, objective, spot), model=out[0]) if out else None
     loss = Loss.of(objective, light, time=job.time, blurred=blurred, shape=job.shape)
     found = optimise(job.path, loss, job.process, job.schedule, progress, job.bounds, job.free)

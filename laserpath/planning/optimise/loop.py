@@ -120,14 +120,14 @@ class Schedule:
 def dose_to_size(start: EnergyPath, model: DoseModel, objective: Objective, machine: Machine) -> EnergyPath:
     """The path with all line energies times the factor of lowest loss, slowed where power is short."""
     low, high = _DOSES
-    if not low <= objective.resin.critical_dose <= high:
+    if not low <= objective.scene.resin.critical_dose <= high:
         raise InputError(
-            f"critical dose {objective.resin.critical_dose:g} {dose_unit(objective.resin.order)} "
+            f"critical dose {objective.scene.resin.critical_dose:g} {dose_unit(objective.scene.resin.order)} "
             f"is not between {low:g} and {high:g}, so single precision cannot hold it"
         )
     dose = model.line_dose(start.xy, start.energy)
-    inside = float(np.average(dose, weights=objective.target.coverage))
-    middle = objective.resin.critical_dose / max(inside, 1e-12)
+    inside = float(np.average(dose, weights=objective.scene.target.coverage))
+    middle = objective.scene.resin.critical_dose / max(inside, 1e-12)
 
     def best(factors: Floats) -> float:
         losses = [objective(dose * dose.dtype.type(k))[0] for k in factors]

@@ -126,7 +126,7 @@ def out_of_focus(width: float, objective: Objective, spot: Spot, weight: float =
     """
     wide, strength = defocused(spot, width)
     return LightTerm(
-        model=usual_model(objective.target.grid, wide),
+        model=usual_model(objective.scene.grid, wide),
         loss=replace(objective, edge=None, edge_weight=0.0),
         strength=strength,
         weight=weight,
@@ -162,7 +162,7 @@ class Loss:
         `over_dose`, where the objective is not of the dose.
         """
         light = (LightTerm(model, objective), blurred, too_bright)
-        return cls(objective.target.grid, tuple(filter(None, light)), tuple(filter(None, (time,))), shape)
+        return cls(objective.scene.grid, tuple(filter(None, light)), tuple(filter(None, (time,))), shape)
 
     def __call__(self, xy: Floats, energy: Floats) -> tuple[float, PathGradient]:
         """(loss, derivatives) of vertices (N+1, 2) mm and line energies (N,) mJ/mm."""

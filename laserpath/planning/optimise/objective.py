@@ -35,7 +35,6 @@ from laserpath.base.arrays import Floats
 from laserpath.base.compute.beside import pool
 from laserpath.base.errors import InputError
 from laserpath.design.scene import PassingSampler, Sampler, Scene
-from laserpath.types import Resin, Target
 
 _SATURATED = 30.0
 """|β(d u − 1)| beyond which a threshold is taken as here, e^−30 from 0 or 1, so that its exponential fits."""
@@ -137,22 +136,22 @@ _STRIP_PIXELS = 65536
 
 @dataclass(frozen=True, slots=True)
 class EdgeTerm:
-    """E and ∂E/∂u. sampler: of u and F ∂u/∂n at the samples; raises InputError if there are none.
+    """E and ∂E/∂u for the outline of a scene, on its grid; raises InputError if it has no samples.
 
     dose_error: η; 0 gives the edge placement error alone.
     """
 
-    sampler: Sampler | PassingSampler
+    scene: Scene
     dose_error: float = 0.0
 
     def __post_init__(self) -> None:
-        if not len(self.sampler):  # of no design: each has a ring, and each ring samples
+        if not len(self.scene.samples.xy):  # of no design: each has a ring, and each ring samples
             raise InputError("the edge term has no samples of an outline, but needs at least 1")
 
-    @classmethod
-    def of(cls, scene: Scene, dose_error: float = 0.0) -> EdgeTerm:
-        """The term for the outline of a scene, sampled on its grid."""
-        return cls(scene.sampler, dose_error)
+    @property
+    def sampler(self) -> Sampler | PassingSampler:
+        """Of u and F ∂u/∂n at the samples; the scene makes it when it is first asked for."""
+        return self.scene.sampler
 
     def __call__(self, u: Floats) -> float:
         """E of relative doses u (rows, columns)."""
@@ -210,14 +209,12 @@ class OverDose:
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """L + w_e E and its slope in dose, for doses (rows, columns) on the target's grid. contrast: β.
+    """L + w_e E and its slope in dose, for doses (rows, columns) on the scene's grid. contrast: β.
 
-    coverage: (rows, columns) T in single precision, of which every evaluation reads all.
+    scale: p²/(P·F), of the design as a whole.
     """
 
-    target: Target
-    coverage: Floats
-    resin: Resin
+    scene: Scene
     scale: float
     contrast: float
     over: OverDose
@@ -228,13 +225,11 @@ class Objective:
     def of(cls, scene: Scene, edge_weight: float = 0.0) -> Objective:
         """The objective in units of the design's perimeter × FWHM; edge_weight: w_e."""
         return cls(
-            target=scene.target,
-            coverage=scene.target.coverage.astype(np.float32),
-            resin=scene.resin,
+            scene=scene,
             scale=scene.grid.pixel_area / (scene.design.area.length * scene.fwhm),
             contrast=scene.resin.contrast,
             over=OverDose.of(scene),
-            edge=EdgeTerm.of(scene, DOSE_ERROR) if edge_weight else None,
+            edge=EdgeTerm(scene, DOSE_ERROR) if edge_weight else None,
             edge_weight=edge_weight,
         )
 
@@ -251,19 +246,19 @@ class Objective:
         # Added in the order of the rows, whatever the number of processors.
         loss = self.scale * sum(each(lambda rows: self._strip(dose[rows], rows, slope[rows]), strips))
         if self.edge is not None:
-            loss += self.edge.add(dose, 1 / self.resin.critical_dose, self.edge_weight, slope)
+            loss += self.edge.add(dose, 1 / self.scene.critical_dose, self.edge_weight, slope)
         return loss, slope
 
     def per_pixel(self, dose: Floats) -> Floats:
         """(rows, columns) contribution of each pixel to L."""
-        u = dose / self.resin.critical_dose
+        u, coverage = dose / self.scene.critical_dose, self.scene.target.coverage
         loss = OVER_DOSE_WEIGHT * np.maximum(u - self.over.limit, 0) ** 2
         for d, weight in DOSE_WINDOW:
-            loss += weight * (1 / (1 + np.exp(-self.contrast * (d * u - 1))) - self.target.coverage) ** 2
+            loss += weight * (1 / (1 + np.exp(-self.contrast * (d * u - 1))) - coverage) ** 2
         return self.scale * loss
 
     def _strip(self, dose: Floats, rows: slice, slope: Floats) -> float:
         """The loss of some rows, without `scale`; their part of ∂L/∂D is added to `slope`."""
-        coverage, per_critical = self.coverage[rows], 1 / self.resin.critical_dose
+        coverage, per_critical = self.scene.coverage[rows], 1 / self.scene.critical_dose
         loss = area(dose, coverage, per_critical, self.contrast, _WINDOW, self.scale, slope)
         return float(loss + OVER_DOSE_WEIGHT * self.over.add(dose, slope))
