@@ -7,7 +7,8 @@
     calibration.files_of(fit, measured, name="mine", source="chart.csv")   # profiles, and a picture
     process = Process(fit.spot(), fit.resin(), machine)
 
-`fit_print` finds blur and contrast from a photograph of a print, `fit_heights` from measured heights.
+`fit_mechanics` finds the delay of the laser and the slack of the axes, `fit_print` blur and contrast from a
+photograph of a print, `fit_heights` from measured heights.
 """
 
 from laserpath.calibration.charts import Chart, chart
@@ -15,8 +16,9 @@ from laserpath.calibration.estimates import PLURAL, Estimate, Fit, SizeResidual,
 from laserpath.calibration.fits import Options, fit
 from laserpath.calibration.heights import HeightModel, fit_heights
 from laserpath.calibration.measurements import Item, Measured, Measurements, read_sheet
+from laserpath.calibration.mechanics import MechanicsFit, fit_mechanics
 from laserpath.calibration.prints import PrintFit, fit_print
-from laserpath.calibration.profiles import files_of, print_profiles
+from laserpath.calibration.profiles import files_of, machine_profile, print_profiles
 
 Residual = SizeResidual
 """The name of `SizeResidual` in 0.1."""
@@ -30,6 +32,7 @@ __all__ = [
     "Item",
     "Measured",
     "Measurements",
+    "MechanicsFit",
     "Options",
     "PrintFit",
     "Residual",
@@ -38,8 +41,10 @@ __all__ = [
     "files_of",
     "fit",
     "fit_heights",
+    "fit_mechanics",
     "fit_print",
     "in_words",
+    "machine_profile",
     "print_profiles",
     "read_sheet",
     "shown",

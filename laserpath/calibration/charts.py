@@ -6,6 +6,8 @@
     next                 lines of one line energy, at levels that double: how a level becomes light
     next two             dots, of many energies, each with a long and a short exposure
     next                 wedges: two lines that meet in a tip, for the resolution
+    next                 pairs of lines forth and back, at three speeds along x, then along y: how late the
+                         laser is, and the slack of the axes (`mechanics`)
 
 Every item is one straight stroke. Its dark run-up is long enough that all of it is written at the
 commanded speed and power, whatever the controller does while it accelerates. A dot is a stroke of a
@@ -30,7 +32,7 @@ import gcode
 from laserpath.base import files
 from laserpath.base.errors import InputError, figure
 from laserpath.calibration.layout import ChartBuilder, Dimensions, Stroke, matrix, threshold_energy, write
-from laserpath.calibration.measurements import Item, Levels, write_sheet
+from laserpath.calibration.measurements import Item, Levels, Stated, write_sheet
 from laserpath.calibration.model import Physics, SizeModel
 from laserpath.machine import convert
 from laserpath.physics import optics
@@ -54,12 +56,12 @@ class ChartData:
     notes: tuple[str, ...]
 
     def planned(self) -> dict[str, float]:
-        """`planned_sizes` of all items."""
-        return planned_sizes(self.items, self.process)
+        """`planned_sizes` of all items that have a size."""
+        return planned_sizes([item for item in self.items if item.kind != "pair"], self.process)
 
     def shown(self) -> dict[str, float]:
-        """`planned`, but with the width of the lines of a wedge."""
-        items = [replace(i, kind="line") if i.kind == "wedge" else i for i in self.items]
+        """`planned`, but with the width of the lines of a wedge or a pair."""
+        items = [replace(i, kind="line") if i.kind in ("wedge", "pair") else i for i in self.items]
         return planned_sizes(items, self.process)
 
 
@@ -166,6 +168,8 @@ def _add_words(drawing: svgwrite.Drawing, chart: ChartData, letter: float) -> No
 
 def _heads(items: Sequence[Item]) -> list[str]:
     """Of each line, if the heads of the columns do not do: speeds along y, or levels if they differ."""
+    if items[0].kind == "pair":
+        return [f"{item.speed:.3g} mm/s" for item in items]
     if items[0].kind != "line":
         return []
     if items[0].along == "y":
@@ -177,7 +181,7 @@ def _what(items: Sequence[Item]) -> str:
     powers = sorted({item.power for item in items})
     if items[0].kind == "line":
         return f"{powers[0]:.3g} mW" if len(powers) == 1 else "levels"
-    return "dots" if items[0].kind == "dot" else "wedges"
+    return {"dot": "dots", "wedge": "wedges", "pair": "forth, back"}[items[0].kind]
 
 
 def _short(value: float) -> str:
@@ -212,7 +216,8 @@ class Chart(ChartData):
     def sheet(self, decimal: str = "point") -> str:
         """The CSV to fill in."""
         order, levels = self.process.resin.order, Levels.of(self.process.machine)
-        return write_sheet(self.items, _instructions(self), self.planned(), order, decimal, levels)
+        stated = Stated.of(self.process.machine)
+        return write_sheet(self.items, _instructions(self), self.planned(), order, decimal, levels, stated)
 
     def write(
         self, folder: str | Path = ".", *, name: str = "chart", decimal: str = "point"
@@ -274,7 +279,9 @@ def _instructions(chart: Chart) -> tuple[str, ...]:
         f"{figure(size[1], 4)} mm",
         "1. Fill in what you can measure. Leave the rest empty, and keep these lines: fit reads some.",
         "2. visible: yes or no. width_um: of a line, in its middle. depth_um: or height, of a line or a dot.",
-        "3. diameter_um: of a dot, across its stroke. merged_um: of a wedge, from its tip to its gap.",
+        "3. diameter_um: of a dot, across its stroke. merged_um: of a wedge, from its tip to its gap. "
+        "offset_um: of a pair, how far its upper line lies to the right of the other, or its left line above "
+        "it; negative if to the left or below.",
         "4. x_mm and y_mm count from the work zero, where the head starts: the lower left corner.",
         "5. Then: laserpath fit chart.csv",
     )

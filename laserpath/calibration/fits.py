@@ -248,6 +248,9 @@ class Options:
 def fit(measurements: Measurements, options: Options | None = None) -> Fit:
     """Spot, critical dose, reciprocity and working curve, as far as the measurements determine them."""
     options = options or Options()
+    # Pairs tell nothing of spot and resin.
+    rows = tuple(row for row in measurements.rows if row.item.kind != "pair")
+    measurements = replace(measurements, rows=rows)
     data = {profile: Data.of(measurements, profile) for profile in _profiles(measurements, options)}
     first = next(iter(data.values()))
     if not first.size.size and not first.seen.size:

@@ -317,6 +317,10 @@ _WEDGES = 6
 _LABEL_ENERGY = 0.67
 """Line energy of labels as a share of the logarithmic range: 0 is the weakest, 1 the strongest line."""
 _TICK_FWHM = 10.0
+_PAIR_FWHM = 6.0
+"""Distance between the lines of a pair: a larger one makes their ends harder to compare."""
+_PAIR_SPEEDS = 3
+"""Speeds of pairs along each axis, each half of the one before: two tell a late laser from slack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,6 +376,7 @@ class ChartBuilder:
         self._levels()
         self._dots()
         self._wedges()
+        self._pairs()
         self._frame()
         machine = self.process.machine
         strokes = [*self.marks, *(s for _, lines in self.items for s in lines)]
@@ -476,6 +481,34 @@ class ChartBuilder:
             self._add(item, *(np.array([start, tip]) for start in starts))
             self._ticks(tip, lay.wedge)
         self.y -= lay.pitch
+
+    def _pairs(self) -> None:
+        """Lines forth and back, side by side, at speeds that halve: along x, then along y."""
+        table, lay, gap = self.table, self.layout, _PAIR_FWHM * self.layout.f
+        energy = min(
+            float(np.sqrt(table.energy[0] * table.energy[-1])), float(table.energy[len(table.power) - 1])
+        )
+        full = float(line_energy(table.power[-1], 1.0, self.process.spot)) / energy
+        self.y -= lay.length / 2
+        row, k = self._row(), 0
+        for along in "xy":
+            way, side = np.array([along == "x", along == "y"]), np.array([along == "y", along == "x"])
+            half, fastest = lay.length / 2 * way, np.inf
+            for slower in 2.0 ** np.arange(_PAIR_SPEEDS):
+                target = power_for(energy, min(full, self.fastest) / slower, self.process.spot)
+                level = int(level_for(target, self.process.machine))
+                middle = np.array([k * self.step + lay.length / 2, self.y])
+                item = self._item(
+                    f"{row}{k + 1}", "pair", level, energy, tuple(middle), lay.length, along=along, gap=gap
+                )
+                if not slowest_speed(self.process.machine) <= item.speed < fastest / 1.5:
+                    continue
+                # The line forth is the upper one, or the left one.
+                forth = middle + gap / 2 * side * (1 if along == "x" else -1)
+                back = 2 * middle - forth
+                self._add(item, np.array([forth - half, forth + half]), np.array([back + half, back - half]))
+                fastest, k = item.speed, k + 1
+        self.y -= lay.length / 2 + lay.space
 
     def _ticks(self, tip: Floats, length: float) -> None:
         """Scale marks below a wedge, every ten FWHM from its tip."""

@@ -8,7 +8,8 @@ width and depth.
 
 Items. A line, a dot and a wedge are straight strokes at one power and one speed; a dot is a stroke shorter
 than the spot, so that controllers that are dark at a standstill can write it too. A wedge is two strokes that
-meet in a tip. Lengths in mm, powers in mW, speeds in mm/s.
+meet in a tip, a pair two lines side by side, one drawn forth and one back (`mechanics`). Lengths in mm,
+powers in mW, speeds in mm/s.
 
 Sheet: a CSV, read back as any spreadsheet saves it. A column is named by its quantity and unit, `width_um` or
 `width_mm`. Columns may be separated by commas, semicolons or tabs. Between semicolons or tabs a decimal comma
@@ -23,7 +24,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ from laserpath.base.arrays import Floats, Indices
 from laserpath.base.checks import positive
 from laserpath.base.errors import InputError, did_you_mean, one_line
 from laserpath.base.quantities import LENGTH, POWER, SPEED, Units, convert, parse
-from laserpath.types import Machine
+from laserpath.types import Machine, Point
 
 _FAINT = 1e-9
 """Least light of a level, as a fraction of full power, so that its logarithm is finite."""
@@ -80,10 +81,35 @@ def doubled(machine: Machine) -> Indices:
     return machine.level_min * 2 ** np.arange(count)
 
 
-KINDS = ("line", "dot", "wedge")
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What the machine of a chart stated. delay: s, of its laser, on average.  backlash: mm, of x and y."""
+
+    delay: float = 0.0
+    backlash: Point = (0.0, 0.0)
+
+    @classmethod
+    def of(cls, machine: Machine) -> Stated:
+        """That of a machine."""
+        return cls((machine.laser_on_delay + machine.laser_off_delay) / 2, machine.backlash)
+
+    def lines(self) -> list[str]:
+        """Lines of a sheet's head; none if nothing was stated."""
+        told = {_DELAY: self.delay, _SLACK[0]: self.backlash[0], _SLACK[1]: self.backlash[1]}
+        return [f"{name} = {1000 * value:.10g}" for name, value in told.items() if value]
+
+
+KINDS = ("line", "dot", "wedge", "pair")
 SIZES = ("width", "depth", "diameter", "merged")
 """The sizes that may be measured of an item, mm. width: of a line.  depth, or height: of a line or a dot.
 diameter: of a dot, across its stroke.  merged: distance from the tip where the lines of a wedge are one."""
+
+
+_SIZES_OF: Mapping[str, tuple[str, ...]] = {
+    "line": ("width", "depth"), "dot": ("diameter", "depth"), "wedge": ("merged",), "pair": (),
+}  # fmt: skip
+_FURTHEST = 5.0
+"""mm, largest offset of a pair; a larger one most likely is in another unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +117,8 @@ class Item:
     """One thing to measure. x, y: its middle.  along: 'x' or 'y', the direction of writing.
 
     length: of the stroke; of a wedge, from its tip to its open end.  gap: between the middles of a wedge's
-    lines at that end; 0 elsewhere.  level: that was commanded, if known; power is its light.
+    lines at that end, or of a pair's lines; 0 elsewhere.  level: that was commanded, if known; power is its
+    light.
     """
 
     id: str
@@ -115,7 +142,7 @@ class Item:
             raise InputError(f"level is {self.level}, but must be at least 1")
         if self.kind != "line":
             positive(self, "length")
-        if self.kind == "wedge":
+        if self.kind in ("wedge", "pair"):
             positive(self, "gap")
 
     @property
@@ -133,7 +160,8 @@ class Item:
 class Measured:
     """An item and its measured sizes, mm; None: not measured. visible: None: not reported.
 
-    planned: the width or diameter that the chart was laid out with.
+    planned: the width or diameter that the chart was laid out with.  offset: mm, of a pair, how far its line
+    forth, the upper or the left one, lies ahead of the other, to the right or up.
     """
 
     item: Item
@@ -143,10 +171,17 @@ class Measured:
     merged: float | None = None
     visible: bool | None = None
     planned: float | None = None
+    offset: float | None = None
 
     def __post_init__(self) -> None:
         where = f"item {self.item.id!r}"
-        own = {"line": ("width", "depth"), "dot": ("diameter", "depth"), "wedge": ("merged",)}[self.item.kind]
+        own: tuple[str, ...] = _SIZES_OF[self.item.kind]
+        if self.offset is not None and self.item.kind != "pair":
+            raise InputError(f"{where} is a {self.item.kind}, which has no offset")
+        if self.offset is not None and not abs(self.offset) < _FURTHEST:
+            raise InputError(
+                f"{where} has an offset of {self.offset * 1000:g} µm, but it must be below {_FURTHEST:g} mm"
+            )
         for name in SIZES:
             size = getattr(self, name)
             if size is None:
@@ -169,11 +204,13 @@ class Measurements:
     """All items with their measurements. order: photons that the resin absorbs at once.
 
     levels: that the items were written with; None if unknown, and then no offset of the light is fitted.
+    mechanics: what the machine stated then.
     """
 
     rows: tuple[Measured, ...]
     order: int = 1
     levels: Levels | None = None
+    mechanics: Stated = field(default_factory=Stated)
 
     __repr__ = one_line
 
@@ -192,10 +229,12 @@ ROWS_MAX = 10_000
 _LENGTHS: Units = {unit: LENGTH[unit] for unit in ("um", "mm", "nm")}
 _QUANTITIES: Mapping[str, Units] = {
     "x": _LENGTHS, "y": _LENGTHS, "length": _LENGTHS, "gap": _LENGTHS, "power": POWER, "speed": SPEED,
-    **dict.fromkeys((*SIZES, "height"), _LENGTHS),
+    **dict.fromkeys((*SIZES, "height", "offset"), _LENGTHS),
 }  # fmt: skip
 _WORDS = ("id", "kind", "along", "level", "visible", "note")
 _ORDER, _COUNT, _OFFSET = "absorption_order", "power_levels", "level_offset"
+_DELAY, _SLACK = "laser_delay_ms", ("backlash_x_um", "backlash_y_um")
+_HEAD = (_ORDER, _COUNT, _OFFSET, _DELAY, *_SLACK)
 _DERIVED = ("line_energy_mJ_per_mm", "energy_mJ", "time_ms", "planned_um")
 """Columns for the reader's orientation. The fit ignores them, except for the planned size."""
 _PLANNED = "planned_um"
@@ -209,7 +248,7 @@ _THOUSANDS = re.compile(r"[+-]?\d{1,3}([.,])\d{3}")
 
 COLUMNS = (
     "id", "kind", "along", "x_mm", "y_mm", "level", "power_mW", "speed_mm_per_s", "length_um", "gap_um",
-    *_DERIVED, "visible", "width_um", "depth_um", "diameter_um", "merged_um", "note",
+    *_DERIVED, "visible", "width_um", "depth_um", "diameter_um", "merged_um", "offset_um", "note",
 )  # fmt: skip
 
 # To fill in
@@ -222,16 +261,18 @@ def write_sheet(
     order: int,
     decimal: str = "point",
     levels: Levels | None = None,
+    mechanics: Stated | None = None,
 ) -> str:
     """The CSV text. head: comment lines at its top.  planned: mm by id.  decimal: 'point' or 'comma'.
 
-    levels: that the items are written with.
+    levels: that the items are written with.  mechanics: what their machine states.
     """
     if decimal not in ("point", "comma"):
         raise InputError(f"decimal is {decimal!r}, but must be point or comma")
     text = io.StringIO()
     light = [] if levels is None else [f"{_COUNT} = {levels.count}", f"{_OFFSET} = {levels.offset:.10g}"]
-    for line in (*head, f"{_ORDER} = {order}", *light):
+    known = [] if mechanics is None else mechanics.lines()
+    for line in (*head, f"{_ORDER} = {order}", *light, *known):
         text.write(f"# {line}\n")
     writer = csv.writer(text, delimiter="," if decimal == "point" else ";", lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -242,15 +283,15 @@ def write_sheet(
 
 
 def _row(item: Item, planned: float | None) -> list[object]:
-    dot, wedge = item.kind == "dot", item.kind == "wedge"
+    dot, apart = item.kind == "dot", item.kind in ("wedge", "pair")
     # The commanded values, with more digits than the machine takes.
     return [
         item.id, item.kind, item.along, _short(item.x), _short(item.y),
         "" if item.level is None else item.level, f"{item.power:.8g}", f"{item.speed:.8g}",
-        _short(item.length * 1000), _short(item.gap * 1000) if wedge else "",
+        _short(item.length * 1000), _short(item.gap * 1000) if apart else "",
         f"{item.line_energy:.4g}", f"{item.line_energy * item.length:.4g}" if dot else "",
         f"{item.time * 1000:.4g}" if dot else "", "" if planned is None else f"{planned * 1000:.3g}",
-        "", "", "", "", "", "",
+        "", "", "", "", "", "", "",
     ]  # fmt: skip
 
 
@@ -293,7 +334,7 @@ def _text(data: str | bytes) -> str:
 
 
 def _read(text: str) -> Measurements:
-    head = {name: re.search(_HEADING.format(name), text) for name in (_ORDER, _COUNT, _OFFSET)}
+    head = {name: re.search(_HEADING.format(name), text) for name in _HEAD}
     given = {name: found[1].strip(' ",;') for name, found in head.items() if found}
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     first = next((line for line in lines if line.strip(' \t,;"') and not _comment(line)), None)
@@ -326,7 +367,7 @@ def _read(text: str) -> Measurements:
             f"the column level is filled in, but the line '# {_COUNT} = …' is missing: keep the lines "
             "that begin with # at the top of the sheet"
         )
-    return Measurements(tuple(measured), _order(given.get(_ORDER, "1")), _levels(given))
+    return Measurements(tuple(measured), _order(given.get(_ORDER, "1")), _levels(given), _stated(given))
 
 
 def _comment(text: str) -> bool:
@@ -340,11 +381,24 @@ def _levels(given: Mapping[str, str]) -> Levels | None:
     count = given[_COUNT]
     if not (count.isascii() and count.isdecimal()):
         raise InputError(f"{_COUNT} is {count!r}, but must be a whole number")
+    return Levels(int(count), _told(given, _OFFSET))
+
+
+def _stated(given: Mapping[str, str]) -> Stated:
+    """What the head of a sheet says of the machine's laser and axes."""
+    values = {name: _told(given, name) / 1000 for name in (_DELAY, *_SLACK)}
+    return Stated(values[_DELAY], (values[_SLACK[0]], values[_SLACK[1]]))
+
+
+def _told(given: Mapping[str, str], name: str) -> float:
+    """A number of the head; 0 if it is missing."""
     try:
-        offset = float(given.get(_OFFSET, "0"))
+        value = float(given.get(name, "0"))
     except ValueError:
-        raise InputError(f"{_OFFSET} is {given[_OFFSET]!r}, but must be a number") from None
-    return Levels(int(count), offset)
+        value = float("nan")
+    if not np.isfinite(value):
+        raise InputError(f"{name} is {given[name]!r}, but must be a number")
+    return value
 
 
 def _order(cell: str) -> int:
@@ -431,12 +485,12 @@ def _row_of(number: int, values: dict[str, Any]) -> Measured:
         values["depth"] = values.pop("height")
     visible = _visible(values.pop("visible", ""))
     sizes = {name: values.pop(name) for name in SIZES if name in values}
-    planned = values.pop("planned", None)
+    planned, offset = values.pop("planned", None), values.pop("offset", None)
     kind, level = values.pop("kind", "line").lower(), values.pop("level", None)
     if level is not None and not (level.isascii() and level.isdecimal()):
         raise InputError(f"level is {level!r}, but must be a whole number")
     item = Item(values.pop("id", str(number)), kind, **values, level=None if level is None else int(level))
-    return Measured(item, visible=visible, planned=planned, **sizes)
+    return Measured(item, visible=visible, planned=planned, offset=offset, **sizes)
 
 
 def _number(cell: str, unit: str, units: Units, style: _Style) -> float:

@@ -22,10 +22,11 @@ from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.calibration.estimates import PLURAL, Fit, SizeResidual, sentence
 from laserpath.calibration.measurements import Item, Measurements
+from laserpath.calibration.mechanics import MechanicsFit
 from laserpath.calibration.model import TRUSTED, SizeModel
 from laserpath.calibration.prints import PrintFit
 from laserpath.config.profiles import writing
-from laserpath.types import Resin, Spot
+from laserpath.types import Machine, Resin, Spot
 
 _INK, _FAINT, _BAD = "#222222", "#8a949c", "#c23b4e"
 _MARKS = {
@@ -169,6 +170,20 @@ def resin_profile(
         f"over_dose = {resin.over_dose:g}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def machine_profile(machine: Machine, mechanics: MechanicsFit | None, source: str) -> str:
+    """The TOML text of a machine with what was measured of it. source: file name of the measurements."""
+    from laserpath import __version__
+
+    told = () if mechanics is None else mechanics.told()
+    lines = [
+        f"# Machine, with what laserpath {__version__} fitted from {json.dumps(source)[1:-1]}.",
+        *(f"# {sentence[0].upper()}{sentence[1:]}." for sentence in told),
+        "",
+        writing.text(machine),
+    ]
+    return "\n".join(lines)
 
 
 def _head(what: str, source: str, fit: Fit) -> Iterator[str]:

@@ -26,7 +26,7 @@ from laserpath.config import request
 from laserpath.config.values import Quantity, Series
 
 if TYPE_CHECKING:
-    from laserpath.calibration import Chart, Fit, PrintFit
+    from laserpath.calibration import Chart, Fit, MechanicsFit, PrintFit
     from laserpath.planning import DoseMatrix
 
 
@@ -417,6 +417,10 @@ _FIT: Options = {
             "help": "Layer thickness, um: take the critical dose from the working curve at that depth  "
             "[from the line edges]",
         },
+        "--machine": {
+            "metavar": "NAME|FILE",
+            "help": "Profile of the chart's machine; NAME.machine.toml becomes it with what was measured",
+        },
         "--resin": {
             "metavar": "NAME|FILE",
             "help": "Profile to take tone, contrast and over_dose from  [generic-405]",
@@ -441,7 +445,7 @@ _PRINTED: Options = {
     },
 }
 
-_CHART_ONLY = (*_FIT["What to fit"], "--layer")
+_CHART_ONLY = (*_FIT["What to fit"], "--layer", "--machine")
 _PRINTED_ONLY = {
     name: row for name, row in _PRINTED["A photograph instead of FILE"].items() if name != "--printed"
 }
@@ -451,6 +455,7 @@ Examples:
   laserpath fit chart.csv
   laserpath fit chart.csv --spot gaussian --name my-resin -o profiles
   laserpath fit chart.csv --layer 50um --speed 20mm/s
+  laserpath fit chart.csv --machine my-laser.toml
   laserpath fit --printed photo.png --commanded mask.png --pixel 10um --name my-resin
   laserpath plan design.svg --resin my-resin.resin.toml --spot my-resin.spot.toml
 
@@ -505,17 +510,24 @@ def _fit_chart(file: Path, given: dict[str, Any], talk: show.Talk) -> None:
     keys = ("spot", "elliptical", "robust", "speed", "width_error", "depth_error")
     choices = calibration.Options(fwhm=given["spot_fwhm"], **{key: given[key] for key in keys})
     with show.busy("fitting", hidden=given["quiet"]):
+        mechanics = calibration.fit_mechanics(measured)
         result = calibration.fit(measured, choices)
     texts = calibration.files_of(
         result, measured, name=name, source=file.name, base=base, layer=given["layer"]
     )  # fmt: skip
+    if given["machine"] is not None:
+        machine = result.machine(profiles.machine(given["machine"]))
+        machine = machine if mechanics is None else mechanics.machine(machine)
+        texts[f"{name}.machine.toml"] = calibration.machine_profile(machine, mechanics, file.name)
     written = write_all({folder / place: text for place, text in texts.items()})
     if given["json"]:
-        click.echo(_fit_json(result, written))
+        click.echo(_fit_json(result, mechanics, written))
     elif not given["quiet"]:
         click.echo(_fit_table(result))
-        for sentence in result.notes:
+        for sentence in (*result.notes, *(mechanics.told() if mechanics else ())):
             click.echo(f"- {sentence}")
+        if mechanics and given["machine"] is None:
+            click.echo("- put them into the machine's profile: fit again with --machine FILE")
         click.echo("wrote " + ", ".join(map(str, written)))
     for sentence in result.warnings:
         talk.warn(sentence)
@@ -554,13 +566,14 @@ def _fit_table(result: Fit) -> str:
     return "\n".join(lines)
 
 
-def _fit_json(result: Fit, written: tuple[Path, ...]) -> str:
+def _fit_json(result: Fit, mechanics: MechanicsFit | None, written: tuple[Path, ...]) -> str:
     content = {
         "files": [str(path) for path in written],
         "estimates": [
             {"name": e.name, "unit": row[4], "value": row[1], "low": row[2], "high": row[3]}
             for e, row in zip(result.estimates, _rows(result), strict=True)
         ],
+        "mechanics": None if mechanics is None else mechanics.as_dict(),
         "speed_mm_per_s": result.physics.speed,
         "scatter_um": {name: sigma * 1000 for name, sigma in result.noise.items()},
         "chi2": result.chi2,

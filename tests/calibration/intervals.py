@@ -105,7 +105,7 @@ def tallies(
 
 def main() -> None:
     charts, first = (int(word) for word in (*sys.argv[1:3], *("100", "0")[len(sys.argv) - 1 :]))
-    items = calibration.chart().items
+    items = [item for item in calibration.chart().items if item.kind != "pair"]
     sys.stdout.write(f"{'':20} charts right  sure wrong   " + " ".join(f"{n[:6]:>6}" for n in NAMES) + "\n")
     for name in TRUTHS:
         for what, tally in tallies(name, range(first, first + charts), items).items():

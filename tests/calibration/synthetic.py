@@ -17,8 +17,8 @@ TRUE = Physics((0.082, 0.082), 0.31, penetration_depth=0.105, e_c=0.09, reciproc
 
 @cache
 def items() -> tuple[Item, ...]:
-    """Of the chart that is written without options."""
-    return calibration.chart().items
+    """Those of the chart that is written without options that have a size."""
+    return tuple(item for item in calibration.chart().items if item.kind != "pair")
 
 
 def filled_in(
@@ -33,7 +33,8 @@ def filled_in(
     levels: Levels | None = None,
 ) -> Measurements:
     """All of a chart, by somebody who looks at everything; errors are standard deviations in mm."""
-    chart = items() if chart is None else chart
+    whole = items() if chart is None else chart
+    chart = [item for item in whole if item.kind != "pair"]
     sizes = SizeModel(chart, profile, order, levels).sizes(physics)
     rows = []
     for k, item in enumerate(chart):
@@ -49,4 +50,5 @@ def filled_in(
             rows.append(Measured(item, diameter=size, depth=deep, visible=True))
         else:
             rows.append(Measured(item, width=size, depth=deep, visible=True))
-    return Measurements(tuple(rows), order, levels)
+    pairs = [Measured(item) for item in whole if item.kind == "pair"]
+    return Measurements((*rows, *pairs), order, levels)

@@ -25,7 +25,7 @@ def fill(text: str, measured: Measurements, delimiter: str = ",", comma: bool = 
     for k in range(start + 1, len(lines)):
         cells = lines[k].split(delimiter)
         row = rows[cells[0]]
-        for name in ("width", "depth", "diameter", "merged"):
+        for name in ("width", "depth", "diameter", "merged", "offset"):
             size = getattr(row, name)
             cell = "" if size is None else f"{size * 1000:.9g}"
             cells[names.index(f"{name}_um")] = cell.replace(".", ",") if comma else cell
