@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from laserpath.base.errors import InputError
-from laserpath.base.files import check_folder, check_places
+from laserpath.base.files import check_folder, check_places, write_all
 from laserpath.base.quantities import LENGTH
 from laserpath.cli import plan as planning
 from laserpath.cli import progress, show
 from laserpath.cli.ending import TOLERANCE_MISSED, Interrupts
-from laserpath.cli.grouped import GroupedCommand, Options, Parsed, options
+from laserpath.cli.grouped import AS_GIVEN, GroupedCommand, Options, Parsed, options
 from laserpath.cli.options import DESIGN, LIMITS, OUTPUT, PLAN, PROCESS, WORKERS
 from laserpath.config import options as known
 from laserpath.config import request
@@ -186,6 +187,8 @@ def board(context: click.Context, /, files: tuple[str, ...], **given: Any) -> No
             interrupts.check()
             meter.writing()
             written = plans.write(folder, frame=given["frame"])
+            other, command = _other_side(read, exposure, context.meta[AS_GIVEN], folder)
+            written = (*written, *other)
     warnings = list(show.warnings_of_each(plans.plans, frame=given["frame"]))
     for sentence in warnings:
         talk.warn(sentence)
@@ -193,6 +196,10 @@ def board(context: click.Context, /, files: tuple[str, ...], **given: Any) -> No
         click.echo(_as_json(plans, written, (*read.warnings, *warnings)))
     elif not given["quiet"]:
         _summary(plans, written)
+    if command:
+        talk.tell(
+            f"when the board is turned over, and {other[0] if other else 'its table'} filled in: {command}"
+        )
     if missed := show.tolerances_missed(plans.plans):
         click.echo(f"laserpath: {missed}", err=True)
         context.exit(TOLERANCE_MISSED)
@@ -273,6 +280,44 @@ def _check_places(read: CircuitBoard, folder: Path, *, frame: bool) -> None:
     places = [path for name in names for path in paths_of(name, folder, frame=False, project=False)]
     ends = ("board.html", *(("frame.gcode",) if frame else ()))
     check_places([*places, *(folder / f"{read.name}.{end}" for end in ends)])
+
+
+def _other_side(
+    read: CircuitBoard, exposure: BoardExposure, given: Sequence[str], folder: Path
+) -> tuple[tuple[Path, ...], str]:
+    """The table to fill in for the other side of an aligned board, and the command that then plans it.
+
+    The marks are the same, in the coordinates of the board's files. ((), ''): there is nothing there.
+    given: arguments of this command.
+    """
+    from laserpath.design.board.files import SIDES, side_of
+    from laserpath.design.marks import DrawnMark, keep, table
+
+    planned = [layer.kind for layer in read.layers]
+    side = side_of(planned[0])
+    (other,) = set(SIDES) - {side}
+    kinds = [kind for kind in (one.replace(side, other) for one in planned) if kind in read.kinds]
+    kinds = [kind for kind in kinds if kind not in planned]
+    if not exposure.align or not kinds:
+        return (), ""
+    place = folder / f"{read.name}-{other}.marks.csv"
+    marks = [DrawnMark(one.name or f"M{k}", one.design) for k, one in enumerate(exposure.align, 1)]
+    rest = [*_without(given, ("--align", "--layers")), "--layers", ",".join(kinds), "--align", str(place)]
+    try:
+        keep(place)
+    except InputError:  # what somebody has filled in stays
+        return (), shlex.join(["laserpath", "board", *rest])
+    return write_all({place: table(marks)}), shlex.join(["laserpath", "board", *rest])
+
+
+def _without(given: Sequence[str], names: Sequence[str]) -> Iterator[str]:
+    """Arguments without some options, each of which has a value."""
+    words = iter(given)
+    for word in words:
+        if word in names:
+            next(words, "")
+        elif word.partition("=")[0] not in names:
+            yield word
 
 
 def _summary(plans: BoardPlans, written: Sequence[Path]) -> None:

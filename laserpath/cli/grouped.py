@@ -17,6 +17,9 @@ else:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+AS_GIVEN = "laserpath.arguments"
+"""Key of a context's `meta`: the command's arguments, for commands that print how to go on."""
+
 Options = Mapping[str, Mapping[str, Mapping[str, Any]]]
 """Heading → names, such as `-o --output` → arguments of `click.option`."""
 
@@ -66,6 +69,7 @@ class GroupedCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """The arguments that are left over; fails if a value is empty."""
+        ctx.meta[AS_GIVEN] = tuple(args)
         rest = super().parse_args(ctx, args)
         for parameter in self.get_params(ctx):
             value = ctx.params.get(parameter.name or "")

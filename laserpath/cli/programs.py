@@ -221,7 +221,7 @@ def marks(design: str, **given: Any) -> None:
     Also writes and prints the table to fill in, DESIGN.marks.csv, which `plan --align` reads.
     """
     from laserpath.cli import plan
-    from laserpath.design.marks import table
+    from laserpath.design.marks import keep, table
     from laserpath.machine.framing import dim_tour, tour
 
     folder, talk = Path(given["output"]), Talk(quiet=given["quiet"])
@@ -233,7 +233,7 @@ def marks(design: str, **given: Any) -> None:
     found, places = _places(file, every, process, talk)
     name, machine = Path(file).stem, process.machine
     sheet = folder / f"{name}.marks.csv"
-    _keep(sheet)
+    keep(sheet)
     texts = {sheet: table(found)}
     if given["each"]:
         texts |= {
@@ -283,20 +283,6 @@ def _places(
     page, was = at.design.page or (0.0, 0.0), arranged.page or (0.0, 0.0)
     xy = xy + (page[0] - was[0], page[1] - was[1])
     return found, {mark.name: (float(x), float(y)) for mark, (x, y) in zip(found, xy, strict=True)}
-
-
-def _keep(sheet: Path) -> None:
-    """Raise if the table is there already, with places that somebody has filled in."""
-    from laserpath.design.alignment import measured_in
-
-    if not sheet.exists():
-        return
-    try:
-        measured = bool(measured_in(sheet))
-    except InputError:
-        measured = True  # what cannot be read may have places all the same
-    if measured:
-        raise InputError(f"{str(sheet)!r} is there already, and has places that would be lost; move it first")
 
 
 def _plain(name: str) -> str:

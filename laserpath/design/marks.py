@@ -23,7 +23,7 @@ from laserpath.base.errors import InputError, figure
 from laserpath.base.overlay import union
 from laserpath.base.quantities import LENGTH, convert, parse
 from laserpath.design import content, formats
-from laserpath.design.alignment import COLUMNS, point_of
+from laserpath.design.alignment import COLUMNS, measured_in, point_of
 from laserpath.design.board import excellon
 from laserpath.types import Design, Point
 
@@ -153,3 +153,15 @@ def table(marks: Sequence[DrawnMark]) -> str:
     for mark in marks:
         writer.writerow([mark.name, *(f"{value:.4f}" for value in mark.xy), "", ""])
     return out.getvalue()
+
+
+def keep(sheet: Path) -> None:
+    """Raise InputError if the table is there already, with places that somebody has filled in."""
+    if not sheet.exists():
+        return
+    try:
+        measured = bool(measured_in(sheet))
+    except InputError:
+        measured = True  # what cannot be read may have places all the same
+    if measured:
+        raise InputError(f"{str(sheet)!r} is there already, and has places that would be lost; move it first")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import zipfile
 from pathlib import Path
@@ -112,6 +113,35 @@ def test_layers_have_settings_of_their_own(
         for exposed in [laserpath.simulate(f"{folder}/s-bottom-copper.gcode", spot).executed]
     ]
     assert light[0] / light[1] == pytest.approx(1.5, rel=0.02)
+
+
+@pytest.mark.slow
+def test_the_other_side_needs_its_table_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first run writes it, with the same marks, and prints the command with all that was chosen."""
+    monkeypatch.setattr(laserpath.report, "render_colours", lambda *_: "<html></html>")
+    Path("the marks.csv").write_text(
+        "mark,design_x_mm,design_y_mm,machine_x_mm,machine_y_mm\nSW,20,30,5,6\nNE,22.5,31.5,7.5,7.5\n"
+    )
+    first = ("s.zip", *QUICK, "--layers=top-copper,top-mask", "--align", "the marks.csv", "-o", "out")
+    assert run("board", *first, "--drill-marks", "0.1mm") == 0
+    told = capsys.readouterr().err
+    command = told[told.index("laserpath board ") :].splitlines()[0]
+    assert command == (
+        f"laserpath board s.zip {' '.join(QUICK)} -o out --drill-marks 0.1mm --layers bottom-copper "
+        "--align out/s-bottom.marks.csv"
+    )
+    table = Path("out/s-bottom.marks.csv")
+    head, *rows = table.read_text().splitlines()
+    assert rows == ["SW,20.0000,30.0000,,", "NE,22.5000,31.5000,,"]
+    assert "and out/s-bottom.marks.csv filled in" in told
+    # Turned over from left to right, and laid down with its corner at 105, 56.
+    table.write_text("\n".join([head, "SW,20,30,107.5,56", "NE,22.5,31.5,105,57.5"]))
+    assert run(*shlex.split(command)[1:]) == 0
+    assert exposed("out/s-bottom-copper.gcode") == pytest.approx((105.55, 107.3, 56.2, 57.2), abs=0.02)
+    assert run("board", *first, "-q") == 0
+    assert "107.5" in table.read_text(), "what somebody has filled in stays"
 
 
 @pytest.mark.parametrize(

@@ -153,6 +153,7 @@ class CircuitBoard:
 
     outline: without what is cut out of it.  layers: those that were asked for.  holes: of all drill files.
     unknown: files of which nothing says the layer.  notes: how outline and drills were read, a sentence each.
+    kinds: of all layers that could be exposed.
     """
 
     name: str
@@ -162,6 +163,7 @@ class CircuitBoard:
     unknown: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
 
     __repr__ = one_line
 
@@ -179,7 +181,8 @@ class CircuitBoard:
         how = how or BoardExposure()
         if how.align and len({layer.side for layer in self.layers}) > 1:
             raise InputError(
-                "the back is aligned by marks of its own: choose the layers of one side with --layers"
+                "the back is aligned by marks of its own: choose the layers of one side with --layers; that "
+                "run prints the command for the other side"
             )
         board = self._turned(how.rotate)
         designs = (_design(board, layer, number, how, tone) for number, layer in enumerate(board.layers, 1))
@@ -417,12 +420,18 @@ class _Loading:
                 f"nothing says which layer {_listed(unknown)} {'is' if len(unknown) == 1 else 'are'}: "
                 "--layer top-copper=FILE settles it"
             )
-        return CircuitBoard(name, outline, layers, holes, unknown, tuple(self.notes), tuple(self.warnings))
+        said = tuple(self.notes), tuple(self.warnings)
+        return CircuitBoard(name, outline, layers, holes, unknown, *said, self.there)
+
+    @property
+    def there(self) -> tuple[str, ...]:
+        """The kinds of all layers that could be exposed."""
+        return tuple(kind for kind in EXPOSABLE if self.found.every(kind))
 
     def layers(self, wanted: Sequence[str] | None) -> Iterator[BoardLayer]:
         """The wanted layers; without a wish, the copper on which something is drawn."""
         kinds = list(dict.fromkeys(wanted or ("top-copper", "bottom-copper")))
-        there = [kind for kind in EXPOSABLE if self.found.every(kind)]
+        there = self.there
         if not wanted and (inner := [kind for kind in there if kind in INNER]):
             self.notes.append(f"inner copper is planned if it is asked for: --layers {','.join(inner)}")
         if not wanted and not set(kinds) & set(there):
