@@ -149,6 +149,8 @@ class Controller(ABC):
     """It can have input shapers, and its model executes them."""
     rounds_speeds: ClassVar[bool] = False
     """Speeds are rounded up to whole steps/s."""
+    slowest: ClassVar[float] = 0.0
+    """mm/s, to which lower speeds are raised."""
 
     # Its laser
     power_follows: ClassVar[bool] = True

@@ -4,7 +4,8 @@
     rows: powers A B …   lines along x; the same line energy along each diagonal
     K (or what follows)  lines along y, for a spot that is not round
     next                 lines of one line energy, at levels that double: how a level becomes light
-    next two             dots, of many energies, each with a long and a short exposure
+    next                 lines whose energies are between those of the diagonals
+    next three           dots, of many energies, each with a long and a short exposure, and between them
     next                 wedges: two lines that meet in a tip, for the resolution
     next                 pairs of lines forth and back, at three speeds along x, then along y: how late the
                          laser is, and the slack of the axes (`mechanics`)
@@ -148,8 +149,8 @@ def _add_words(drawing: svgwrite.Drawing, chart: ChartData, letter: float) -> No
     for name, items in rows.items():
         y = height - float(np.mean([items[0].y])) + 0.35 * letter
         say(f"{name}: {_what(items)}", -_LEFT * letter + 0.5 * letter, y, 1.1)
-        for item, head in zip(items, _heads(items), strict=False):
-            top = item.y + (item.length / 2 if item.along == "y" else 0.0)
+        for item, head in zip(items, _heads(items, first), strict=False):
+            top = item.y + (item.length / 2 if item.along == "y" else item.gap / 2)
             say(head, item.x, height - top - 0.6 * letter, 0.9, "middle")
     low, high = chart.energies
     facts = (
@@ -166,21 +167,32 @@ def _add_words(drawing: svgwrite.Drawing, chart: ChartData, letter: float) -> No
         say(line, 0, height + (2.2 + 1.8 * k) * letter, 1.2)
 
 
-def _heads(items: Sequence[Item]) -> list[str]:
-    """Of each line, if the heads of the columns do not do: speeds along y, or levels if they differ."""
+def _heads(items: Sequence[Item], first: Sequence[Item]) -> list[str]:
+    """Of each line, if the heads of the columns, those of the first row, do not do: level or speed."""
     if items[0].kind == "pair":
         return [f"{item.speed:.3g} mm/s" for item in items]
     if items[0].kind != "line":
         return []
-    if items[0].along == "y":
+    if _one_energy(items):
+        return [f"level {item.level}" for item in items]
+    other = [item.speed / head.speed for item, head in zip(items, first, strict=False)]
+    if items[0].along == "y" or np.abs(np.log(other)).max() > _OTHER_SPEED:
         return [f"{item.speed:.3g} mm/s" for item in items]
-    return [f"level {item.level}" for item in items] if len({item.level for item in items}) > 1 else []
+    return []
+
+
+_OTHER_SPEED = 0.1
+"""|ln| of a speed over that of its column from which it stands above its line."""
+
+
+def _one_energy(items: Sequence[Item]) -> bool:
+    return bool(np.ptp(np.log([item.line_energy for item in items])) < _OTHER_SPEED)
 
 
 def _what(items: Sequence[Item]) -> str:
     powers = sorted({item.power for item in items})
     if items[0].kind == "line":
-        return f"{powers[0]:.3g} mW" if len(powers) == 1 else "levels"
+        return f"{powers[0]:.3g} mW" if len(powers) == 1 else "levels" if _one_energy(items) else "between"
     return {"dot": "dots", "wedge": "wedges", "pair": "forth, back"}[items[0].kind]
 
 

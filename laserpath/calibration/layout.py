@@ -374,6 +374,7 @@ class ChartBuilder:
         self._lines()
         self._upright()
         self._levels()
+        self._between()
         self._dots()
         self._wedges()
         self._pairs()
@@ -430,16 +431,35 @@ class ChartBuilder:
             self._line(f"{row}{k + 1}", level, energy, (middle, self.y), "x")
         self.y -= self.layout.pitch
 
+    def _between(self) -> None:
+        """Lines whose energies are between those of the diagonals: the shape of a spot shows in the steps."""
+        across = len(self.table.speed)
+        for k, energy in enumerate(_midway(self.table.energy)):
+            column = k % across
+            if column == 0:
+                if k:
+                    self.y -= self.layout.pitch
+                row = self._row()
+            middle = (column * self.step + self.layout.length / 2, self.y)
+            level = self._level(float(energy), self.fastest / 2)
+            self._line(f"{row}{column + 1}", level, energy, middle, "x")
+        self.y -= self.layout.pitch
+
     def _dots(self) -> None:
-        """Two rows of the same energies: a high power for a short time, and a low power for a long time."""
+        """Two rows of the same energies, at a high power for a short time and at a low power for a long time;
+        and one of energies between them.
+        """
         machine = self.process.machine
         fastest = min(self.layout.dot / shortest_time(machine), self.fastest)
-        for slower in (1.0, _POWER_RATIO ** (1 / self.process.spot.photons)):
+        slowest = max(slowest_speed(machine), convert.controller(machine).slowest)
+        energies = self._dot_energies()
+        slower = _POWER_RATIO ** (1 / self.process.spot.photons)
+        for slow, some in ((1.0, energies), (slower, energies), (1.0, _midway(energies))):
             row = self._row()
-            for k, energy in enumerate(self._dot_energies()):
-                level = int(level_for(machine.power_of(self._level(energy, fastest)) / slower, machine))
+            for k, energy in enumerate(some):
+                level = int(level_for(machine.power_of(self._level(energy, fastest)) / slow, machine))
                 speed = float(line_energy(machine.power_of(level), 1.0, self.process.spot) / energy)
-                if not slowest_speed(machine) <= speed <= self.fastest:
+                if not slowest <= speed <= self.fastest:
                     continue
                 middle = (self.layout.f / 2 + k * self.layout.space, self.y)
                 half = np.array([self.layout.dot / 2, 0.0])
@@ -562,6 +582,11 @@ class ChartBuilder:
         """Add an item of the chart, and the lines that draw it."""
         level = item.level or self.process.machine.level_min
         self.items.append((item, [Stroke(xy, level, item.speed, item.id) for xy in lines]))
+
+
+def _midway(energies: Floats) -> Floats:
+    """Line energies half-way between neighbours, by their ratio."""
+    return np.sqrt(energies[:-1] * energies[1:])
 
 
 def label_level_and_speed(energy: float, shortest_stroke: float, process: Process) -> tuple[int, float]:

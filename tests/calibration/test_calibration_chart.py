@@ -91,6 +91,29 @@ def test_powers_are_on_levels_and_diagonals_have_one_line_energy() -> None:
             assert max(i.speed for i in items) / min(i.speed for i in items) > 1.5
 
 
+def test_lines_and_dots_between_the_diagonals_take_less_than_a_minute() -> None:
+    """With them, energies of lines and of dots rise by √2, not 2, and the shape of the spot shows."""
+    chart = calibration.chart()
+    upright = next(i for i in chart.items if i.along == "y")
+    more = [i for i in chart.items if i.kind == "line" and i.id[0] > upright.id[0] and i.level]
+    level = {i.line_energy for i in more if i.id[0] == more[0].id[0]}
+    assert np.ptp(np.log(list(level))) < 0.01, "the row of levels comes first"
+    between = [i.line_energy for i in more if i.id[0] != more[0].id[0]]
+    diagonals = sorted(i.line_energy for i in matrix_of(chart))
+    np.testing.assert_allclose(np.diff(np.log(between)), np.log(2), rtol=0.03)
+    for energy in between:
+        nearest = min(abs(np.log(energy / other)) for other in diagonals)
+        assert nearest == pytest.approx(np.log(2) / 2, rel=0.05)
+    assert len(between) == 12
+    rows = defaultdict(list)
+    for item in chart.items:
+        rows[item.id[0]].append(item)
+    dots = [[i.line_energy for i in row] for row in rows.values() if row[0].kind == "dot"]
+    assert len(dots) == 3
+    np.testing.assert_allclose(np.log(np.array(dots[2]) / dots[0][:-1]), np.log(2) / 2, rtol=0.06)
+    assert chart.write_time < 177 + 60
+
+
 def test_the_wide_chart_spans_two_decades_around_the_threshold() -> None:
     """The literature has 70 times between laboratories: 8 up, 8 down, and room to see the threshold in
     both."""

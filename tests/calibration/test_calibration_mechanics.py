@@ -152,7 +152,7 @@ def test_sheet_and_fit_make_a_profile(tmp_path: Path, capsys: pytest.CaptureFixt
     stated = replace(profiles.machine("grbl-diode-405"), backlash=(0.02, 0.0))
     made = chart(stated)
     assert "# backlash_x_um = 20" in made.sheet().splitlines()
-    offsets = dict(zip(("M1", "M2", "M3", "M4", "M5", "M6"), (60, 12, -12.5, 60, 12.2, -12), strict=True))
+    offsets = dict(zip(("Q1", "Q2", "Q3", "Q4", "Q5", "Q6"), (60, 12, -12.5, 60, 12.2, -12), strict=True))
     rows = filled_in(np.random.default_rng(0), chart=made.items, levels=Levels.of(stated)).rows
     rows = tuple(
         replace(row, offset=offsets[row.item.id] / 1000) if row.item.kind == "pair" else row for row in rows

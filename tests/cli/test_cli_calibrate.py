@@ -54,7 +54,7 @@ def test_a_chart_is_written_and_its_size_printed_before(
     assert run("calibrate", "-o", "out", "--name", "first") == 0
     assert files(folder / "out") == ["first.csv", "first.gcode", "first.svg"]
     printed = capsys.readouterr()
-    assert "101 items" in printed.err and " mm" in printed.err and " s to write" in printed.err
+    assert "125 items" in printed.err and " mm" in printed.err and " s to write" in printed.err
     assert run("check", "out/first.gcode", "--strict") == 0
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from gcode.controllers.common import Executed, pauses
 from gcode.controllers.interface import BlockPlanner, Hardware, Notation, Triple, axes_of, check_triples
+from gcode.controllers.trapezoid.planner import SPEED_MIN
 from gcode.errors import GcodeError
 from gcode.move import Ints, Moves
 
@@ -74,6 +75,7 @@ class Grbl(BlockPlanner):
     validated: ClassVar[bool] = True
     rounds_vertices: ClassVar[bool] = True
     counts_steps: ClassVar[bool] = True
+    slowest: ClassVar[float] = SPEED_MIN
     laser_mode: ClassVar[str] = "laser mode on ($32=1)"
     setting_of: ClassVar[Mapping[str, str]] = {"acceleration": "$120 and $121", "junction": "$11"}
 
