@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, figure
 from laserpath.base.files import check_folder, check_places, write_all
 from laserpath.base.quantities import LENGTH
 from laserpath.cli import plan as planning
@@ -71,18 +71,8 @@ def _length(name: str) -> Parsed:
     return Parsed(Quantity(LENGTH, "mm", low=None), name)
 
 
-_BOARD: Options = {
+OF_EXPOSURE: Options = {
     "Board": {
-        "--layers": {
-            **DESIGN["Design"]["--layers"],
-            "help": "Layers to plan, in this order: top-copper,top-mask. In a project file each may have "
-            "settings of its own  [top-copper,bottom-copper]",
-        },
-        "--layer": {
-            "multiple": True,
-            "metavar": "LAYER=FILE",
-            "help": "Which file a layer is, where nothing else says it; may be repeated",
-        },
         "--flip": {
             "type": click.Choice(("x", "y")),
             "default": "x",
@@ -114,6 +104,22 @@ _BOARD: Options = {
             "help": "Columns x rows of copies  [1x1]",
         },
         "--gap": {"type": _length("gap"), "metavar": "LENGTH", "help": "Distance between copies  [2mm]"},
+    },
+}
+"""What is exposed of a board, also for its estimate."""
+_BOARD: Options = {
+    "Board": {
+        "--layers": {
+            **DESIGN["Design"]["--layers"],
+            "help": "Layers to plan, in this order: top-copper,top-mask. In a project file each may have "
+            "settings of its own  [top-copper,bottom-copper]",
+        },
+        "--layer": {
+            "multiple": True,
+            "metavar": "LAYER=FILE",
+            "help": "Which file a layer is, where nothing else says it; may be repeated",
+        },
+        **OF_EXPOSURE["Board"],
         "--rotate": {
             **DESIGN["Design"]["--rotate"],
             "help": "Rotation of the board, counter-clockwise, seen from its front  [0]",
@@ -165,17 +171,16 @@ def board(context: click.Context, /, files: tuple[str, ...], **given: Any) -> No
         check_folder(folder)
         first, values = planning.inputs(files[0] if files else None, {**given, "layer": ()})
         files = files or (first,)
-        if idle := [name for name in _NOT_OF_A_BOARD if values.get(name)]:
-            raise InputError(f"{idle[0]} says nothing about a board; take it out of the project file")
+        check_values(values, "; take it out of the project file")
         process = request.process_of(values)
         settings = request.settings_of(values, optics.fwhm(process.spot))
         talk = show.Talk(quiet=given["quiet"], verbose=given["verbose"])
         planning.join_cluster(context, given["scheduler"], talk)
-        exposure = _exposure(given, values)
+        exposure = exposure_of(given, values)
         with progress.meter(hidden=given["quiet"]) as meter:
             interrupts.show_on(meter)
             meter.name = f"reading {files[0]}"
-            read = _read(files, given["layer"], values, process)
+            read = read_board(files, given["layer"], values, process)
             designs = read.designs(exposure, process.resin.tone)
             each = request.planned_parts(values, process, settings, designs)
             _announce(read, each, process, settings, talk, meter)
@@ -205,7 +210,21 @@ def board(context: click.Context, /, files: tuple[str, ...], **given: Any) -> No
         context.exit(TOLERANCE_MISSED)
 
 
-def _exposure(given: Mapping[str, Any], values: Mapping[str, Any]) -> BoardExposure:
+def is_board(files: Sequence[str]) -> bool:
+    """Whether the files are a board: several, a folder, or an archive."""
+    from laserpath.design import content
+    from laserpath.design.formats import is_archive
+
+    return len(files) > 1 or Path(files[0]).is_dir() or is_archive(content(Path(files[0])))
+
+
+def check_values(values: Mapping[str, Any], instead: str = "") -> None:
+    """Refuse options of drawings. instead: what to do, after a semicolon."""
+    if idle := [name for name in _NOT_OF_A_BOARD if values.get(name)]:
+        raise InputError(f"{idle[0]} says nothing about a board{instead}")
+
+
+def exposure_of(given: Mapping[str, Any], values: Mapping[str, Any]) -> BoardExposure:
     """What is exposed. values: with those of the project."""
     from laserpath.design.board import BoardExposure
 
@@ -218,7 +237,7 @@ def _exposure(given: Mapping[str, Any], values: Mapping[str, Any]) -> BoardExpos
     return BoardExposure(mirror=given["flip"], columns=columns, rows=rows, **chosen)
 
 
-def _read(
+def read_board(
     files: Sequence[str], said: Sequence[str], values: Mapping[str, Any], process: Process
 ) -> CircuitBoard:
     """The board with the layers to plan. said: which file a layer is."""
@@ -242,6 +261,17 @@ def _read(
     return load_board(list(map(Path, files)), tolerance=tolerance, layers=wanted or None, files=named)
 
 
+def say_read(read: CircuitBoard, talk: Talk) -> None:
+    """Say what the board is, and how it was read."""
+    x0, y0, x1, y1 = read.box
+    holes = f", {len(read.holes)} hole{'s' * (len(read.holes) > 1)}" if read.holes else ""
+    talk.tell(f"{read.name}: {figure(x1 - x0, 4)} × {figure(y1 - y0, 4)} mm{holes}")
+    for note in read.notes:
+        talk.tell(note)
+    for warning in read.warnings:
+        talk.warn(warning)
+
+
 def _announce(
     read: CircuitBoard,
     each: Sequence[PlannedPart],
@@ -251,16 +281,9 @@ def _announce(
     meter: Meter,
 ) -> None:
     """Say what each layer means, where the board lies, and how long it will take."""
-    from laserpath.base.errors import figure
     from laserpath.planning import forecast
 
-    x0, y0, x1, y1 = read.box
-    holes = f", {len(read.holes)} holes" if read.holes else ""
-    talk.tell(f"{read.name}: {figure(x1 - x0, 4)} × {figure(y1 - y0, 4)} mm{holes}")
-    for note in read.notes:
-        talk.tell(note)
-    for warning in read.warnings:
-        talk.warn(warning)
+    say_read(read, talk)
     for one in each:
         talk.tell(show.part_in_short(one, process, settings))
         for warning in one.design.warnings:

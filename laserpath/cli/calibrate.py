@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -205,7 +204,7 @@ def matrix(context: click.Context, /, design: str, **given: Any) -> None:
         import laserpath
         from laserpath.cli import plan, progress
         from laserpath.physics import optics
-        from laserpath.planning import forecast, matrix_paths
+        from laserpath.planning import forecast_matrix, matrix_paths
 
         folder = Path(given["output"])
         check_folder(folder)
@@ -225,8 +224,7 @@ def matrix(context: click.Context, /, design: str, **given: Any) -> None:
             (drawn,) = plan.designs_of(file, values, process)
             check_places(matrix_paths(drawn.name, len(given["focus"]), folder))
             talk.tell(show.in_short(drawn))
-            expected, copies = forecast(drawn, process, settings), len(given["dose"]) * len(given["focus"])
-            expected = replace(expected, write_seconds=copies * expected.write_seconds)
+            expected = forecast_matrix(drawn, process, settings, given["dose"], given["focus"])
             meter.expect(expected)
             progress.tell_expected(expected, talk)
             listen = progress.of_one(meter, interrupts.on_progress)

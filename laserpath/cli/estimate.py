@@ -9,19 +9,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from laserpath.base.errors import InputError, figure
+from laserpath.cli import board as boards
 from laserpath.cli import plan as planning
 from laserpath.cli import progress, show
-from laserpath.cli.grouped import GroupedCommand, options
+from laserpath.cli.grouped import GroupedCommand, Options, options
 from laserpath.cli.options import COLOURS, DESIGN, FILES, LIMITS, OUTPUT, PLAN, PROCESS
 from laserpath.config import request
 
 if TYPE_CHECKING:
+    from laserpath.config.request import PlannedPart
     from laserpath.planning import Forecast
     from laserpath.types import Design, Process, Settings
 
 _EPILOG = """\b
 Examples:
   laserpath estimate design.svg
+  laserpath estimate board.zip --layers top-copper,top-mask
   laserpath estimate board.gbr --negative --machine my-laser.toml
   laserpath estimate chip.gds --layer 1/0 --spot-fwhm 2um --json
 
@@ -42,6 +45,15 @@ _OUTPUT = {
 }
 
 
+_BOARD: Options = {
+    "Board": {
+        name: {key: value for key, value in row.items() if key != "default"}
+        for name, row in boards.OF_EXPOSURE["Board"].items()
+    }
+}
+_OF_BOARDS = [name.removeprefix("--").replace("-", "_") for name in _BOARD["Board"]]
+
+
 class _Expected(NamedTuple):
     """design: as drawn.  forecast: of its plan.  exposed: mm², the area that is lit."""
 
@@ -52,9 +64,9 @@ class _Expected(NamedTuple):
 
 @click.command(cls=GroupedCommand, epilog=_EPILOG)
 @click.argument("design", metavar="[DESIGN]", type=click.Path(), required=False)
-@options(_OUTPUT, PROCESS, DESIGN, COLOURS, PLAN, LIMITS)
+@options(_OUTPUT, PROCESS, DESIGN, COLOURS, _BOARD, PLAN, LIMITS)
 def estimate(design: str | None, **given: Any) -> None:
-    """Say what planning and writing DESIGN would take, without planning it.
+    """Say what planning and writing DESIGN, a drawing or a board, would take, without planning it.
 
     Prints the size, the exposed area, the time and memory of a plan, the time to write it, and what slows
     the machine down.
@@ -62,6 +74,11 @@ def estimate(design: str | None, **given: Any) -> None:
     from laserpath.physics import optics
 
     file, values = planning.inputs(design, given)
+    if boards.is_board([file]):
+        _of_board(file, given, values)
+        return
+    if idle := [name for name in _OF_BOARDS if given[name] is not None]:
+        raise InputError(f"--{idle[0].replace('_', '-')} is of a board, but {file} is a drawing")
     planning.check_parts(given, values)
     if values.get("grey"):
         raise InputError(
@@ -89,19 +106,75 @@ def estimate(design: str | None, **given: Any) -> None:
     progress.warn_of(whole, talk)
 
 
+def _of_board(file: str, given: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    """Print the table of a board's layers. `--layer` says which file is one, as in `laserpath board`."""
+    from laserpath.physics import optics
+
+    said, talk = tuple(values.get("layer", ())), show.Talk(quiet=given["quiet"])
+    values = {name: value for name, value in values.items() if name != "layer"}
+    boards.check_values(values)
+    process = request.process_of(values)
+    settings = request.settings_of(values, optics.fwhm(process.spot))
+    exposure = boards.exposure_of({**given, "flip": given["flip"] or "x"}, values)
+    with show.busy(f"reading {file}", hidden=given["quiet"]):
+        read = boards.read_board((file,), said, values, process)
+        designs = read.designs(exposure, process.resin.tone)
+        found = _expected(request.planned_parts(values, process, settings, designs))
+    if given["json"]:
+        click.echo(_as_json(found, read.warnings))
+        return
+    boards.say_read(read, talk)
+    for sentence in dict.fromkeys(text for one in found for text in one.design.warnings):
+        talk.warn(sentence)
+    _print_table(found)
+    whole = planning.together([one.forecast for one in found])
+    for note in show.notes(whole):
+        click.echo(note)
+    progress.warn_of(whole, talk)
+
+
+def _print_table(found: Sequence[_Expected]) -> None:
+    """A row for each layer, and one for all."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from laserpath.report.wording import number
+
+    table = Table("", "layer")
+    for heading in ("to expose", "to plan", "memory", "to write"):
+        table.add_column(heading, justify="right")
+    whole = planning.together([one.forecast for one in found])
+    rows = [(part.name if (part := one.design.part) else "", one.exposed, one.forecast) for one in found]
+    for k, (name, exposed, expected) in enumerate([*rows, ("all", sum(row[1] for row in rows), whole)], 1):
+        table.add_row(
+            str(k) if k <= len(rows) else "",
+            name,
+            f"{figure(exposed, 3)} mm²",
+            show.rough(expected.plan_seconds),
+            f"{number(expected.memory / 1e9, 1)} GB",
+            show.rough(expected.write_seconds),
+        )
+    Console(highlight=False, markup=False).print(table)
+
+
 def _estimates(
     file: str, values: Mapping[str, Any], process: Process, settings: Settings
 ) -> tuple[_Expected, ...]:
     """That of the drawing, or of each of its colours or layers."""
+    designs = planning.designs_of(file, values, process)
+    return _expected(request.planned_parts(values, process, settings, designs))
+
+
+def _expected(parts: Sequence[PlannedPart]) -> tuple[_Expected, ...]:
+    """What each of them will take."""
     from laserpath.machine.placement import to_expose
     from laserpath.planning import forecast
 
-    designs = planning.designs_of(file, values, process)
     return tuple(
         _Expected(
             one.design, forecast(*one), to_expose(one.design, one.process.resin, one.process.spot).area.area
         )
-        for one in request.planned_parts(values, process, settings, designs)
+        for one in parts
     )
 
 
@@ -111,13 +184,20 @@ def _in_words(one: _Expected) -> str:
     return f"{show.in_short(one.design)}; {exposed} mm² to expose; {show.expected(one.forecast)}"
 
 
-def _as_json(found: Sequence[_Expected]) -> str:
-    """The sums, and under `designs` the figures of each: of the drawing, or of its colours or layers."""
+def _as_json(found: Sequence[_Expected], told: Sequence[str] = ()) -> str:
+    """The sums, and under `designs` the figures of each: of the drawing, or of its colours or layers.
+
+    told: warnings of the board.
+    """
     whole = planning.together([one.forecast for one in found])
     full = {
         **_figures(whole),
         "notes": list(whole.notes),
-        "warnings": [*dict.fromkeys(text for one in found for text in one.design.warnings), *whole.warnings],
+        "warnings": [
+            *told,
+            *dict.fromkeys(text for one in found for text in one.design.warnings),
+            *whole.warnings,
+        ],
         "designs": [
             {
                 "name": one.design.name,

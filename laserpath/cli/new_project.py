@@ -12,6 +12,7 @@ import click
 from laserpath.base.errors import InputError
 from laserpath.base.files import write_all
 from laserpath.base.quantities import quoted, quoted_path
+from laserpath.cli.board import is_board
 from laserpath.cli.grouped import GroupedCommand, Options, options
 from laserpath.cli.options import DESIGN, LIMITS, OUTPUT, PROCESS
 from laserpath.config import request
@@ -68,7 +69,7 @@ def new_project(files: tuple[str, ...], **given: Any) -> None:
         raise InputError(f"{str(file)!r} is there already, and would be lost; --force replaces it")
     values = {name: value for name, value in given.items() if value is not None}
     process = request.process_of(values)  # which refuses profiles that are not there
-    board = _is_board(files)
+    board = is_board(files)
     layers, noun, notes = _of_board(files) if board else _of_drawing(files[0], values, process)
     design = Path(os.path.relpath(files[0], folder)) if len(files) == 1 else None
     command = "laserpath board" + ("" if design else " FILES…") if board else "laserpath plan"
@@ -87,14 +88,6 @@ def new_project(files: tuple[str, ...], **given: Any) -> None:
         for note in notes:
             click.echo(f"laserpath: {note}", err=True)
     click.echo(f"Written: {written}; edit it, and run `{command}` in its folder")
-
-
-def _is_board(files: Sequence[str]) -> bool:
-    """Whether the files are a board: several, a folder, or an archive."""
-    from laserpath.design import content
-    from laserpath.design.formats import is_archive
-
-    return len(files) > 1 or Path(files[0]).is_dir() or is_archive(content(Path(files[0])))
 
 
 def _of_board(files: Sequence[str]) -> Found:

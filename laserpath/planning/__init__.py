@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from laserpath.planning.costs import PlanStep
     from laserpath.planning.forecasts import Forecast, forecast
     from laserpath.planning.headers import header
-    from laserpath.planning.matrix import DoseMatrix, matrix_paths, plan_matrix
+    from laserpath.planning.matrix import DoseMatrix, forecast_matrix, matrix_paths, plan_matrix
     from laserpath.planning.optimise.loop import Progress
     from laserpath.planning.output import paths_of
     from laserpath.planning.pipeline import Plan, plan
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BoardPlans", "ColourPlans", "DoseMatrix", "Forecast", "LayerPlans", "Plan", "PlanStep", "Progress",
-    "Stack", "adding_doses", "check_joined", "forecast", "forecast_stack", "header", "limit", "matrix_paths",
-    "paths_of", "plan", "plan_board", "plan_colours", "plan_layers", "plan_matrix", "plan_stack",
-    "sensitivity", "stacked", "together",
+    "Stack", "adding_doses", "check_joined", "forecast", "forecast_matrix", "forecast_stack", "header",
+    "limit", "matrix_paths", "paths_of", "plan", "plan_board", "plan_colours", "plan_layers", "plan_matrix",
+    "plan_stack", "sensitivity", "stacked", "together",
 ]  # fmt: skip
 
 __getattr__, __dir__ = attach(
@@ -52,7 +52,7 @@ __getattr__, __dir__ = attach(
         "costs": ("PlanStep",),
         "forecasts": ("Forecast", "forecast"),
         "headers": ("header",),
-        "matrix": ("DoseMatrix", "matrix_paths", "plan_matrix"),
+        "matrix": ("DoseMatrix", "forecast_matrix", "matrix_paths", "plan_matrix"),
         "optimise.loop": ("Progress",),
         "output": ("paths_of",),
         "pipeline": ("Plan", "plan"),

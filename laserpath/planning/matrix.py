@@ -49,6 +49,7 @@ from laserpath.machine.program import longest_piece
 from laserpath.machine.rest import rested
 from laserpath.physics import optics
 from laserpath.physics.resin import power_for
+from laserpath.planning.forecasts import Forecast, forecast
 from laserpath.planning.headers import header
 from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.pipeline import Plan, plan
@@ -278,9 +279,7 @@ def plan_matrix(
             "a matrix cannot be aligned to marks: its copies are side by side; leave --align out"
         )
     margin = _MARGIN * optics.fwhm(process.spot)
-    exposed = to_expose(given, process.resin, process.spot)
-    x0, y0, x1, y1 = exposed.extent
-    grid = _MatrixGrid.of((x1 - x0, y1 - y0), doses, focus, process)
+    grid = _grid(given, process, doses, focus)
     settings = replace(settings, origin="design", offset=(margin, margin), report="brief")
     planned = plan(given, _with_room(process, max(doses)), settings, progress)
     copies, executed = _copies(planned, process, doses)
@@ -302,6 +301,28 @@ def plan_matrix(
         planned, process, np.array(doses), np.array(focus), executed, whole,
         verified(moves, process.machine, top)[0], grid.size, seconds, items, grid.corners,
     )  # fmt: skip
+
+
+def forecast_matrix(
+    design: Design, process: Process, settings: Settings, doses: Sequence[float], focus: Sequence[float]
+) -> Forecast:
+    """The forecast of the design's plan, and of writing all copies, their lines and labels.
+
+    Raises InputError as `plan_matrix` does, for what is known before it is planned.
+    """
+    doses, focus = _checked_doses(doses), _checked_focus(focus, process.machine)
+    grid, controller = _grid(design, process, doses, focus), convert.controller(process.machine)
+    expected = forecast(design, _with_room(process, max(doses)), settings)
+    marks = [grid.labels, *([stroke for _, stroke in row] for row in grid.items)]
+    seconds = sum(gcode.motion.execute(moves_of(one, process), controller).write_time for one in marks)
+    copies = len(doses) * len(focus)
+    return replace(expected, write_seconds=copies * expected.write_seconds + seconds)
+
+
+def _grid(design: Design, process: Process, doses: Sequence[float], focus: Sequence[float]) -> _MatrixGrid:
+    """The grid of a design's copies."""
+    x0, y0, x1, y1 = to_expose(design, process.resin, process.spot).extent
+    return _MatrixGrid.of((x1 - x0, y1 - y0), doses, focus, process)
 
 
 def _checked_doses(doses: Sequence[float]) -> tuple[float, ...]:

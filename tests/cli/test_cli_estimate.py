@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import boards
 import pytest
 from commands import run
 
@@ -75,6 +76,25 @@ def test_more_to_expose_takes_longer_and_a_stronger_laser_less(capsys: pytest.Ca
     assert large["write_s"] > 4 * small["write_s"]
     assert large["plan_s"] > small["plan_s"]
     assert large["memory_bytes"] > small["memory_bytes"]
+
+
+def test_of_a_board_it_says_each_layer_and_all(capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder or an archive; what is exposed of it is that of `laserpath board` with the same options."""
+    boards.write(Path("b"))
+    boards.archive(Path("s.zip"), boards.small())
+    assert run("estimate", "b", "--layers", "bottom-copper,top-mask") == 0
+    printed = capsys.readouterr()
+    assert "b: 10 × 6 mm, 2 holes" in printed.err
+    rows = [re.split(r"\s*│\s*", line) for line in printed.out.splitlines() if "│" in line]
+    assert [row[2] for row in rows] == ["bottom-copper", "top-mask", "all"]
+    assert all(re.fullmatch(r"[\d.]+ mm²", row[3]) and re.fullmatch(r"[\d.]+ GB", row[5]) for row in rows)
+    drawn = estimated(capsys, "s.zip")["designs"]
+    assert [one["name"] for one in drawn] == ["s-top-copper", "s-bottom-copper"]
+    band = estimated(
+        capsys, "s.zip", "--isolation", "0.1mm", "--panel", "2x1", "--layer", "top-silk=s-F_Cu.gbr"
+    )
+    assert [one["name"] for one in band["designs"]] == ["s-bottom-copper"]
+    assert band["designs"][0]["size_mm"][0] > 2 * 2.5
 
 
 def test_of_colours_it_says_each_and_all(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,6 +20,7 @@ from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.calibration.charts import planned_sizes
 from laserpath.machine import convert
+from laserpath.planning import forecast, forecast_matrix
 from laserpath.types import Design, Machine, Process, Resin, Settings, Spot
 
 BRACKET = Design(shapely.box(0, 0, 2, 0.6).union(shapely.box(0, 0, 0.6, 2), grid_size=NODING), "bracket")
@@ -63,6 +64,18 @@ def test_the_doses_executed_are_those_of_the_labels(name: str) -> None:
     one_fast([Process(machine=LEVELS_OFF), TWO_PHOTONS], TWO_PHOTONS),
     ids=["level offset", "two photons"],
 )
+@pytest.mark.parametrize("name", one_fast(MACHINES, "grbl"))
+def test_the_forecast_has_labels_and_lines_too(name: str) -> None:
+    """Which take most of the time of so small a design."""
+    process = Process(machine=MACHINES[name])
+    expected = forecast_matrix(BRACKET, process, QUICK, DOSES, FOCUS).write_seconds
+    assert 0.7 < expected / made(name).write_time < 1.5
+    copies = 6 * forecast(BRACKET, process, QUICK).write_seconds
+    assert copies < 0.6 * expected
+    with pytest.raises(InputError, match="the matrix is "):
+        forecast_matrix(BRACKET, replace(process, machine=Machine(size=(12, 12))), QUICK, DOSES, (0.0,))
+
+
 def test_a_dose_is_of_light_and_of_its_photons(process: Process) -> None:
     matrix = laserpath.plan_matrix(BRACKET, process, QUICK, doses=DOSES)
     (found,) = energies(matrix, executed(matrix.program, matrix.process))
