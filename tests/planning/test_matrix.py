@@ -59,23 +59,22 @@ def test_the_doses_executed_are_those_of_the_labels(name: str) -> None:
     assert matrix.doses.tolist() == list(DOSES)
 
 
-@pytest.mark.parametrize(
-    "process",
-    one_fast([Process(machine=LEVELS_OFF), TWO_PHOTONS], TWO_PHOTONS),
-    ids=["level offset", "two photons"],
-)
-@pytest.mark.parametrize("name", one_fast(MACHINES, "grbl"))
-def test_the_forecast_has_labels_and_lines_too(name: str) -> None:
-    """Which take most of the time of so small a design."""
-    process = Process(machine=MACHINES[name])
+def test_the_forecast_has_labels_and_lines_too() -> None:
+    """Which take much of the time of so small a design."""
+    process = Process(machine=MACHINES["grbl"])
     expected = forecast_matrix(BRACKET, process, QUICK, DOSES, FOCUS).write_seconds
-    assert 0.7 < expected / made(name).write_time < 1.5
+    assert 0.7 < expected / made("grbl").write_time < 1.5
     copies = 6 * forecast(BRACKET, process, QUICK).write_seconds
     assert copies < 0.6 * expected
     with pytest.raises(InputError, match="the matrix is "):
         forecast_matrix(BRACKET, replace(process, machine=Machine(size=(12, 12))), QUICK, DOSES, (0.0,))
 
 
+@pytest.mark.parametrize(
+    "process",
+    one_fast([Process(machine=LEVELS_OFF), TWO_PHOTONS], TWO_PHOTONS),
+    ids=["level offset", "two photons"],
+)
 def test_a_dose_is_of_light_and_of_its_photons(process: Process) -> None:
     matrix = laserpath.plan_matrix(BRACKET, process, QUICK, doses=DOSES)
     (found,) = energies(matrix, executed(matrix.program, matrix.process))
@@ -87,15 +86,13 @@ def test_the_dose_of_a_copy_is_that_of_the_plan_times_its_label_everywhere() -> 
     matrix = made("grbl")
     run = executed(matrix.program, matrix.process)
     middle = (run.xyz[1:, :2] + run.xyz[:-1, :2]) / 2
-    cells = []
-    for corner in matrix.corners[0]:
-        place = np.floor((middle - corner) / 0.2).astype(int)
-        inside = ((place >= 0) & (place < 10)).all(axis=1)
-        inside &= run.xyz[1:, 2] == matrix.focus[0]
-        energy = np.zeros((10, 10))
-        np.add.at(energy, tuple(place[inside].T), (run.light * run.duration)[inside])
-        cells.append(energy)
-    low, plain, high = cells
+    light = np.where(run.xyz[1:, 2] == matrix.focus[0], run.light * run.duration, 0.0)
+    x, y = np.moveaxis(np.mgrid[0.1:2:0.2, 0.1:2:0.2], 0, -1).reshape(-1, 2).T
+    spots = []
+    for corner in matrix.corners[0]:  # as a spot of 0.2 mm sees it: a dot may lie on any border of cells
+        u, v = (middle - corner).T[..., None] - np.stack([x, y])[:, None]
+        spots.append(light @ np.exp2(-4 * (u**2 + v**2) / 0.2**2))
+    low, plain, high = spots
     full = plain > 0.3 * plain.max()
     assert full.sum() > 20
     for energy, dose in ((low, DOSES[0]), (high, DOSES[2])):
@@ -203,7 +200,7 @@ def test_a_positive_resist_exposes_the_rest_of_its_page() -> None:
             {"machine": Machine(power_levels=40, power_max=3), "doses": (1, 20)},
             "dose 20 leaves the plan 1 of the 40 power levels of machine",
         ),
-        ({"machine": Machine(power_levels=24, power_max=8), "doses": (0.4, 1)}, "dose 0.4 would be 0.281 as"),
+        ({"machine": Machine(power_levels=24, power_max=8), "doses": (0.4, 1)}, "dose 0.4 would be 0.349 as"),
         (
             {"machine": Machine(power_levels=12, power_max=4), "doses": (0.35, 1)},
             "dose 0.35 needs a line of 0.615 mW at 51.2 mm/s",
