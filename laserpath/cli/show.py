@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from laserpath.types.results import Limit
     from laserpath.types.sensitivity import Sensitivity
 
-_LONG = 300.0
+_LONG = 3600.0
 """s, write or plan time from which a warning questions the design's size; a larger one warns less often."""
 
 

@@ -4,10 +4,11 @@ The verdict is on the toolpath as the controller executes it. A print is **poor*
 a feature or pad is lost, a hole or gap closed, a part cut or two joined (`measure.inspection`); or more than
 0.1 % of the drawn area is wrong away from the edges (and more than FWHM²/10, which any small design may
 have); or more than 1 % of the contour points have no printed edge near. It is **good** if an edge prints all
-along the contour, 95 % of it within the tolerance (0.15 FWHM if none is given), nothing is wrong away from
-the edges, and the largest dose is at most twice the resin's limit. All other prints are **fair**: their flaws
-are named with size and place, and so is a larger dose, which may burn the resin though everything drawn is
-there.
+along the contour, 95 % of it within the tolerance (0.15 FWHM if none is given) and none of it more than
+half the spot off but where the spot is wider than what is drawn, which the headline then says; if nothing is
+wrong away from the edges, and the largest dose is at most twice the resin's limit. All other prints are
+**fair**: their flaws are named with size and place, and so is a larger dose, which may burn the resin though
+everything drawn is there.
 """
 
 from __future__ import annotations
@@ -19,12 +20,17 @@ from dataclasses import dataclass
 from laserpath.base.quantities import place
 from laserpath.report import wording
 from laserpath.report.advice import advise, unfinished
-from laserpath.report.data import FLOOR_FWHM, PageData
+from laserpath.report.data import FLOOR_FWHM, PageData, Place
 from laserpath.report.figure_table import at_least, mean_explained
 from laserpath.report.wording import area, duration, number, percent
 
 _OVER = 2.0
 """Largest dose of a good plan, in multiples of the resin's limit."""
+
+_FAR = 0.5
+"""|EPE|, in FWHM, from which the headline names the reason, and from which a plan is good for some only."""
+_TOO_WIDE = ("corner", "feature", "gap")
+"""Those: the spot is wider than what is drawn there."""
 
 NOTHING = "Nothing stands out that would need a change."
 UNKNOWN = "No option or machine setting is known to help."
@@ -71,6 +77,7 @@ def _level(data: PageData) -> str:
     if inspection.faults or shares:
         return "poor"
     right = figures.epe_p95 <= data.tolerance and not inspection.wrong_outline and not inspection.flaws
+    right = right and all(one.kind in _TOO_WIDE for one in _far(data))
     return "good" if right and over <= _OVER else "fair"
 
 
@@ -104,8 +111,14 @@ def _misses_in_short(data: PageData) -> str:
 
 def _at_worst(data: PageData) -> str:
     """The largest error, which is also in the tables and the first of the worst places."""
-    largest = data.report.executed.figures.epe_max
-    return f"at worst {at_least('epe_max', largest)}{data.micrometres(largest)} off"
+    largest, far = data.report.executed.figures.epe_max, _far(data)
+    why = f" ({far[0].cause})" if far else ""
+    return f"at worst {at_least('epe_max', largest)}{data.micrometres(largest)} off{why}"
+
+
+def _far(data: PageData) -> list[Place]:
+    """The worst places with an edge, if it is far off, the worst of them first; what has none is a flaw."""
+    return [one for one in data.places if abs(one.epe) > _FAR * data.fwhm and not one.missing]
 
 
 def _wrong_in_short(data: PageData) -> Iterator[str]:
