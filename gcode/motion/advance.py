@@ -32,6 +32,10 @@ _NOTICED = 0.05
 _CROWDED = 0.98
 """Share of the link's rate that a run of parts may need: a smaller one moves fewer changes of level."""
 
+_SLOWER = 1.05
+"""Ratio of the times, with a cut and without, up to which a change of level is moved: a larger one places
+light better and takes longer."""
+
 _ROUNDS = 4
 """Executions of the cut moves: a cut near a corner may slow the head there, and so move the next round's."""
 
@@ -67,7 +71,8 @@ def advanced(
     least = max(shortest, controller.shortest_move)
     run = execute(moves, controller, power_levels=board.power_levels, light=board.light, longest=longest)
     light = DueLight.of(moves, run, board.order)
-    course, parts, cuts = _Passage.of(moves, run), moves, _LightCuts.none()
+    whole = course = _Passage.of(moves, run)
+    parts, cuts = moves, _LightCuts.none()
     fed = np.ones(len(moves) + 1, dtype=bool)
     for _ in range(_ROUNDS):
         cuts = _cuts(moves, course, lag, least, fed)
@@ -75,6 +80,7 @@ def advanced(
         fed &= _fed(parts, cuts, controller, rate, len(moves))
         run = execute(parts, controller, longest=longest)
         course = _Passage.of(parts, run).of_parts(cuts.ends(len(moves)))
+        fed &= _unhindered(cuts, course, whole, len(moves))
     parts, ends = _cut_on_ramps(parts, cuts.ends(len(moves)), controller, shortest=longest / 2, rate=rate)
     course = _Passage.of(parts, execute(parts, controller, longest=longest)).of_parts(ends)
     begins, stops = _windows(cuts, course, ends, (lag.on_delay + lag.off_delay) / 2)
@@ -239,6 +245,18 @@ def _fed(parts: Moves, cuts: _LightCuts, controller: Controller, rate: float, ro
     at = np.minimum(np.searchsorted(cuts.ends(rows), cuts.place), len(parts) - 1)
     fed = np.ones(rows + 1, dtype=bool)
     fed[cuts.row[~cuts.switches & (crowded[at] | crowded[np.maximum(at - 1, 0)])]] = False
+    return fed
+
+
+def _unhindered(cuts: _LightCuts, course: _Passage, whole: _Passage, rows: int) -> Bools:
+    """(rows+1,) whether the head is as fast as on the whole moves around the change of level at each vertex.
+
+    Klipper and Marlin take the corners of short moves more slowly.
+    """
+    before, behind = np.maximum(cuts.row - 1.0, 0), np.minimum(cuts.row + 1.0, rows)
+    lasts, lasted = (one.when(behind) - one.when(before) for one in (course, whole))
+    fed = np.ones(rows + 1, dtype=bool)
+    fed[cuts.row[~cuts.switches & (lasts > _SLOWER * lasted)]] = False
     return fed
 
 

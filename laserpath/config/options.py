@@ -204,6 +204,14 @@ _PLAN = (
         drawings_only=True,
     ),
     Option(
+        name="one_way",
+        sets="Settings.one_way",
+        parse=values.yes_no,
+        help="Draw open lines in one direction only, to the right or up: a late laser or backlash that is "
+        "not in the machine's profile then moves all of them alike. Travels are longer",
+        drawings_only=True,
+    ),
+    Option(
         name="report",
         sets="Settings.report",
         parse=OneOf(REPORTS),

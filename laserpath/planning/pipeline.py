@@ -40,7 +40,7 @@ from laserpath.planning.optimise.loop import Progress, dose_to_size, tell
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.output import Planned, files_of
 from laserpath.planning.stages import final_loss
-from laserpath.planning.start import start_curve
+from laserpath.planning.start import directed, start_curve
 from laserpath.planning.task import Task
 from laserpath.planning.tolerance import solve_within
 from laserpath.planning.unconstrained import EVALUATIONS, is_wanted, unconstrained_optimum
@@ -183,7 +183,7 @@ def _planned(task: Task, limit: Beside[Limit | None], progress: Listener | None)
     design, settings, scene = task.design, task.settings, task.scene
     spot, machine = scene.spot, task.machine
     model, objective = usual_model(task.overview.grid, spot), Objective.of(task.overview)
-    curve = start_curve(task, progress)
+    curve = directed(start_curve(task, progress), task)
     start = to_levels(dose_to_size(curve.path, model, objective, machine), machine, spot)
     ship = partial(_program, task=task)
     chosen = replace(task, settings=replace(settings, initial=curve.initial))

@@ -34,6 +34,7 @@ from laserpath.planning.curve import (
     fitted_curve,
     initial_curve,
     main_direction,
+    one_way,
     order,
     quicker,
 )
@@ -148,6 +149,19 @@ def start_curve(task: Task, progress: Callable[[Progress], None] | None = None) 
     tour = quicker(order(strokes), process.machine)
     path = drawn(tour, process, tried[int(np.bincount(best).argmax())].task.settings)
     return Start(path, "auto", tried=_as_tried(path, tried, best, task))
+
+
+def directed(start: Start, task: Task) -> Start:
+    """The start with its open lines in one direction, if the settings want that."""
+    if not task.settings.one_way:
+        return start
+    machine, spot = task.machine, task.process.spot
+
+    def turned(path: EnergyPath) -> EnergyPath:
+        return within_power(one_way(path, machine), machine, spot)
+
+    tried = None if start.tried is None else turned(start.tried)
+    return replace(start, path=turned(start.path), tried=tried)
 
 
 def _as_tried(path: EnergyPath, trials: Sequence[_Trial], best: Indices, task: Task) -> EnergyPath:

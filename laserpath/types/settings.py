@@ -39,6 +39,7 @@ class Settings:
     pixels_per_fwhm: of the grid.  simplify_fwhm: largest distance of a vertex from the simplified path.
     max_epe_fwhm: tolerance on the 95th percentile of |EPE|; None: no tolerance.
     blur: relative spot width out of focus that is optimised for as well; 1: only in focus.
+    one_way: whether open lines are drawn in one direction only, to the right or up.
     passes: repeats of the path, which share its power.  seed: of the random starting curve.
     origin: the point at the work zero: the lower left corner of the 'page' or of the 'design', or the
     design's 'centre'; 'own': that of the drawing's coordinates, so that designs of one part stay in register.
@@ -67,6 +68,7 @@ class Settings:
     seed: int = 0
     field_fwhm: float = FIELD_FWHM
     report: str = "full"
+    one_way: bool = False
 
     @property
     def brief(self) -> bool:

@@ -17,7 +17,7 @@ from laserpath.cli import cli
 from laserpath.cli import options as flags
 from laserpath.cli.grouped import GroupedCommand
 from laserpath.cli.grouped import options as decorated
-from laserpath.config import options, project, request
+from laserpath.config import options, project, request, values
 from laserpath.config.option import Option
 from laserpath.config.values import Quantity, Whole
 from laserpath.design.arrange import Arrangement, Repeat
@@ -57,6 +57,10 @@ def test_the_default_shown_is_the_default(option: Option) -> None:
     default = getattr(request.settings_of({}, fwhm=0.1), option.field)
     if option.default == "none":
         assert default is None
+        return
+    if option.parse is values.yes_no:  # a switch, which is off
+        assert default is False
+        assert not option.default
         return
     value = int(option.default) if isinstance(option.parse, Whole) else option.parse(option.default)
     assert (value.in_fwhm(0.1) if isinstance(value, Length) else value) == default

@@ -17,7 +17,7 @@ from laserpath.planning.curve import CURVES, drawn, initial_curve, order
 from laserpath.planning.optimise.loop import dose_to_size
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.optimise.write_time import TIME_WEIGHTS, WriteTimeTerm, weight_for
-from laserpath.planning.start import ITERATIONS_EACH, _Regions, _Trial, candidates, start_curve
+from laserpath.planning.start import ITERATIONS_EACH, _Regions, _Trial, candidates, directed, start_curve
 from laserpath.planning.task import Task
 from laserpath.types import Process, Settings
 
@@ -245,3 +245,13 @@ def test_what_no_trial_has_drawn_stays_as_it_is():
     left = start._as_tried(other, [trial], np.zeros(2, dtype=np.int64), TASK)
     np.testing.assert_array_equal(left.xy, other.xy)
     np.testing.assert_array_equal(left.energy, other.energy)
+
+
+def test_a_hatch_goes_one_way_if_the_settings_want_that() -> None:
+    square = design(shapely.box(1, 1, 2.4, 2.4))
+    both = replace(AUTO, initial="hatch")
+    for settings, directions in ((both, {-1.0, 1.0}), (replace(both, one_way=True), {1.0})):
+        task = Task.of(square, PROCESS, settings)
+        path = directed(start_curve(task), task).path
+        ways = {float(np.sign(path.xy[last, 0] - path.xy[first, 0])) for first, last in runs(path.on)}
+        assert ways == directions

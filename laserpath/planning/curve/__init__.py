@@ -22,7 +22,7 @@ from laserpath.physics import optics
 from laserpath.planning.curve.centreline import centreline
 from laserpath.planning.curve.contour import contour
 from laserpath.planning.curve.hatch import hatch
-from laserpath.planning.curve.order import drawn, is_closed, join, order, quicker, subdivide
+from laserpath.planning.curve.order import drawn, is_closed, join, one_way, order, quicker, subdivide
 from laserpath.planning.curve.outline import main_direction, outline
 from laserpath.planning.curve.random import random_walk
 from laserpath.planning.curve.spiral import spiral
@@ -39,6 +39,7 @@ __all__ = [
     "is_closed",
     "join",
     "main_direction",
+    "one_way",
     "order",
     "quicker",
     "subdivide",

@@ -13,6 +13,8 @@ same total length. Two steps shorten the tour:
    from the stroke before to the stroke after, by the controller's planner (`gcode.motion`). A travel that
    continues in the stroke's direction need not stop.
 
+Open strokes may be wanted in one direction only (`one_way`).
+
 At last the strokes are cut into short moves, and joined by travels.
 """
 
@@ -25,7 +27,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 import gcode
-from laserpath.base.arrays import Floats, Indices
+from laserpath.base.arrays import Floats, Indices, runs
 from laserpath.machine import convert
 from laserpath.physics import optics
 from laserpath.planning.dots import shortest_stroke, stroke_of_dot
@@ -250,6 +252,23 @@ def drawn(tour: Sequence[Floats], process: Process, settings: Settings) -> Energ
     # A wide area of lines a pitch apart gets the mean dose q/pitch; a third more cures its edge.
     energy = 4 / 3 * process.resin.critical_dose * settings.pitch_fwhm * fwhm
     return join(pieces, [np.full(len(p) - 1, energy) for p in pieces], process.machine)
+
+
+def one_way(path: EnergyPath, machine: Machine) -> EnergyPath:
+    """The path with its open strokes drawn to the right, or up where they rise or fall more than they run.
+
+    A late laser, or slack, that nobody knows of then moves all of them alike. Rings stay as they are.
+    """
+    strokes, energies = list[Floats](), list[Floats]()
+    for first, last in runs(path.on):
+        stroke, energy = path.xy[first : last + 1], path.energy[first:last]
+        way = stroke[-1] - stroke[0]
+        backward = not is_closed(stroke) and way[np.argmax(np.abs(way))] < 0
+        strokes.append(stroke[::-1] if backward else stroke)
+        energies.append(energy[::-1] if backward else energy)
+    if not strokes:
+        return path
+    return join(strokes, energies, machine)
 
 
 def subdivide(stroke: Floats, longest: float) -> Floats:

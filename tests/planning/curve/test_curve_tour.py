@@ -5,7 +5,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from sets import examples
 
-from laserpath.planning.curve.order import is_closed, order, quicker, write_time
+from laserpath.base.arrays import runs
+from laserpath.planning.curve.order import is_closed, join, one_way, order, quicker, write_time
 from laserpath.types import Machine
 
 MACHINE = Machine()
@@ -59,3 +60,16 @@ def test_a_line_is_drawn_in_the_direction_of_travel():
 
 def test_no_stroke_at_all():
     assert quicker([], MACHINE) == []
+
+
+def test_one_way_draws_open_strokes_to_the_right_or_up_and_leaves_rings() -> None:
+    ring = np.array([[0.0, 0], [0, 1], [1, 0], [0, 0]])
+    strokes = [np.array([[3.0, 1], [2, 1.2], [1, 1]]), ring, np.array([[5.0, 4], [5.2, 1]])]
+    energies = [np.array([1.0, 2]), np.array([3.0, 4, 5]), np.array([6.0])]
+    found = one_way(join(strokes, energies, MACHINE), MACHINE)
+    assert found.xy[found.on.argmax()].tolist() == [1, 1]
+    lit = [found.xy[first : last + 1] for first, last in runs(found.on)]
+    np.testing.assert_array_equal(lit[0], strokes[0][::-1])
+    np.testing.assert_array_equal(lit[1], ring)
+    np.testing.assert_array_equal(lit[2], strokes[2][::-1])
+    assert found.energy[found.on].tolist() == [2, 1, 3, 4, 5, 6]
