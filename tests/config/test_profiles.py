@@ -157,7 +157,7 @@ def test_a_spot_from_aperture_and_wavelength(tmp_path: Path) -> None:
          "shaper_type 'mvz' is unknown; did you mean mzv"),
         ("machine", "dialect", "dialect = 'klipper'\nshaper_freq_x = 50", "did you mean shaper_freq_x_Hz"),
         ("machine", "dialect", "dialect = 'klipper'\nshaper_freq_x_Hz = 50\ndamping_ratio_x = 1",
-         "damping_ratio is 1, but must be from 0 to below 1"),
+         "damping_ratio is 1, but must be from 0 to 0.99 for mzv"),
         ("machine", "dialect", "dialect = 'grbl'\nshaper_freq_y_Hz = 50",
          "the input shaper mzv at 50 Hz, damping 0.1, but of GRBL none is modelled"),
         ("machine", "level_min", "backlash_mm = -0.1", "backlash_mm is -0.1"),

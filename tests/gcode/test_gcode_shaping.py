@@ -26,21 +26,24 @@ def shaped_by(x: Shaper | None, y: Shaper | None = None, **limits: Any) -> Klipp
 
 
 def vibration(shaper: Shaper, frequency: float, damping: float) -> float:
-    """Amplitude of what is left of a step's vibration after the last impulse, ÷ that of the step alone."""
+    """Amplitude of a step's vibration when the last impulse has come, ÷ that of the step alone at its time.
+
+    Singer and Seering's V: √(C² + S²) e^(−ζω t_n).
+    """
     impulses, rate = shaper.impulses, 2 * np.pi * frequency
     fading, turning = damping * rate, rate * np.sqrt(1 - damping**2)
     # The free motion after an impulse at τ is the real part of a phasor e^((t − τ)(−fading + i·turning)).
     left = impulses.share * np.exp((impulses.delay[-1] - impulses.delay) * (-fading + 1j * turning))
-    alone = np.exp((impulses.delay[-1] - impulses.delay[0]) * -fading)
-    return float(abs(left.sum()) / alone)
+    return float(abs(left.sum()))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("damping", [0.0, 0.1, 0.3])
+@pytest.mark.parametrize("damping", [0.0, 0.1, 0.2])
 def test_copies_add_up_to_one_about_the_planned_time(kind: str, damping: float) -> None:
     impulses = Shaper(kind, F, damping).impulses
     assert impulses.share.sum() == pytest.approx(1)
     assert (impulses.share > 0).all()
+    assert (np.diff(impulses.delay) > 0).all()
     assert impulses.share @ impulses.delay == pytest.approx(0, abs=1e-15)
 
 
@@ -48,12 +51,14 @@ def test_copies_add_up_to_one_about_the_planned_time(kind: str, damping: float) 
     ("kind", "halves"),
     [("zv", 1), ("mzv", 1.5), ("zvd", 2), ("ei", 2), ("2hump_ei", 3), ("3hump_ei", 4)],
 )
-@pytest.mark.parametrize("damping", [0.0, 0.2])
+@pytest.mark.parametrize("damping", [0.0, 0.1])
 def test_a_shaper_lasts_so_many_half_periods(kind: str, halves: float, damping: float) -> None:
+    """Evenly apart, but for the EI shapers, of which that holds without damping, to within their fit."""
     delay = Shaper(kind, F, damping).impulses.delay
     half = 0.5 / (F * np.sqrt(1 - damping**2))
-    assert delay[-1] - delay[0] == pytest.approx(halves * half)
-    assert np.diff(delay) == pytest.approx(halves * half / (len(delay) - 1))
+    most = {"ei": 0.02, "2hump_ei": 0.05, "3hump_ei": 0.1}.get(kind, 0) if damping else 0.01 * ("ei" in kind)
+    assert delay[-1] - delay[0] == pytest.approx(halves * half, rel=0.02 if most else 1e-9)
+    assert np.diff(delay) == pytest.approx(halves * half / (len(delay) - 1), rel=most or 1e-9)
 
 
 @pytest.mark.parametrize("kind", ["zv", "mzv", "zvd"])
@@ -69,18 +74,30 @@ def test_a_zvd_is_flat_at_its_frequency_and_a_zv_is_not() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "humps", "width"), [("ei", 1, 0.39), ("2hump_ei", 2, 0.72), ("3hump_ei", 3, 0.95)]
+    ("kind", "humps", "width"), [("ei", 1, 0.38), ("2hump_ei", 2, 0.7), ("3hump_ei", 3, 0.93)]
 )
-def test_an_ei_shaper_has_its_humps_as_high_as_the_tolerance(kind: str, humps: int, width: float) -> None:
-    """Within the band, in which 5 % of a vibration are left or less, it rises to 5 % so many times."""
-    shaper, near = Shaper(kind, F, 0.0), np.linspace(0.4, 1.6, 2401)
-    left = np.array([vibration(shaper, f * F, 0.0) for f in near])
-    beyond = np.flatnonzero(left > 0.05 * 1.001)
-    low, high = beyond[beyond < 1200].max(), beyond[beyond > 1200].min()
-    assert near[high] - near[low] > width
-    inside = left[low + 1 : high]
-    tops = inside[1:-1][(inside[1:-1] >= inside[:-2]) & (inside[1:-1] > inside[2:])]
-    assert tops == pytest.approx(np.full(humps, 0.05), rel=1e-3)
+@pytest.mark.parametrize("damping", [0.0, 0.1])
+def test_an_ei_shaper_has_its_humps_as_high_as_the_tolerance(
+    kind: str, humps: int, width: float, damping: float
+) -> None:
+    """Over a band of so many f it leaves 5 % of a vibration, to within its fit, as often as it has humps."""
+    near = np.linspace(1 - width / 2, 1 + width / 2, 1001)
+    left = np.array([vibration(Shaper(kind, F, damping), f * F, damping) for f in near])
+    assert left.max() < 0.05 * 1.12
+    tops = left[1:-1][(left[1:-1] >= left[:-2]) & (left[1:-1] > left[2:])]
+    assert tops == pytest.approx(np.full(humps, 0.05), rel=0.12)
+
+
+@pytest.mark.parametrize(
+    ("kind", "weights"),
+    [
+        ("ei", [0.2625, 0.475, 0.2625]),
+        ("2hump_ei", [0.1608, 0.3392, 0.3392, 0.1608]),
+        ("3hump_ei", [0.1127, 0.2375, 0.2997, 0.2375, 0.1127]),
+    ],
+)
+def test_without_damping_the_fits_are_the_closed_forms(kind: str, weights: list[float]) -> None:
+    assert Shaper(kind, F, 0.0).impulses.share == pytest.approx(weights, abs=2e-3)
 
 
 def test_an_mzv_is_wider_than_a_zv() -> None:
@@ -270,7 +287,8 @@ def test_the_head_is_where_klipper_steps(file: Path) -> None:
     [
         (lambda: Shaper("mvz", F), "'mvz' is unknown; did you mean mzv"),
         (lambda: Shaper("zv", 0.0), "shaper_freq is 0 Hz"),
-        (lambda: Shaper("zv", F, 1.0), "damping_ratio is 1"),
+        (lambda: Shaper("zv", F, 1.0), "damping_ratio is 1, but must be from 0 to 0.99 for zv"),
+        (lambda: Shaper("3hump_ei", F, 0.3), "damping_ratio is 0.3, but must be from 0 to 0.2 for 3hump_ei"),
         (lambda: Shaper("zv", F, -0.1), "damping_ratio is -0.1"),
     ],
 )

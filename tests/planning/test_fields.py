@@ -166,8 +166,8 @@ def test_own_and_given_light_are_the_whole(start: EnergyPath, task: Task, proble
 def test_a_field_s_pieces_are_those_of_the_whole(
     start: EnergyPath, task: Task, problem: PathProblem, shaped: bool, same: float, near: float
 ) -> None:
-    """Behind an input shaper, ends of strokes follow vertices of travels, too, by an impulse's share of at most
-    0.37; a field holds these.
+    """Behind an input shaper, ends of strokes follow vertices of travels, too, which a field holds: by an
+    impulse's share, at most 0.37.
     """
     shaper = gcode.motion.Shaper("mzv", 50.0)
     printer = Machine(dialect="klipper", baud=None, steps=None, shapers=(shaper, shaper))
