@@ -374,9 +374,7 @@ def way_to(
     """
     position, below = end or (start, z)
     rapid = min(machine.rapid_speed)
-    # Marlin's power of a line holds until the next line begins, and at a stop would light the head at rest.
-    stops = not convert.controller(machine).ramp_levels
-    rows = [(position, below, gcode.Kind.DWELL, rapid, 0.0)] if end and stops else []
+    rows = [(position, below, gcode.Kind.DWELL, rapid, 0.0)] if end else []
     rows += [(position, z, gcode.Kind.RAPID, min(Z_SPEED, rapid), 0.0)] if below != z else []
     rows += [(position, z, gcode.Kind.DWELL, rapid, settle)] if settle else []
     rows += [(start, z, gcode.Kind.RAPID, rapid, 0.0)] if (position != start).any() else []

@@ -21,6 +21,7 @@ import gcode
 from gcode.checking import checker
 from gcode.checking.paths import Envelope
 from gcode.checking.text import Finding
+from gcode.controllers.marlin import Marlin
 
 SOUND = {
     "grbl": "G21 G90 G17\nM5\nM4 S0\nG0 X1 Y1\nG1 X11 Y1 F1200 S500\nG0 X1 Y2\nG1 X11 Y2 F1200 S500\n"
@@ -265,6 +266,16 @@ def test_the_characters_count_as_well() -> None:
     assert not [f for f in check(text, "grbl", character_rate=5500.0) if "characters" in f.message]
     (finding,) = [f for f in check(text, "grbl", character_rate=3000.0) if "characters" in f.message]
     assert finding.severity == "warning"
+
+
+@pytest.mark.parametrize(("baud", "late"), [(115200, False), (600, True)])
+def test_light_at_rest_while_the_link_is_late_is_reported(baud: float, late: bool) -> None:
+    """Marlin's laser keeps its last level until the next line is there."""
+    lines = "".join(f"G1 X{1 + 0.5 * k:g} S128\n" for k in range(1, 13))
+    program = f"G21\nG90\nM5 I\nG0 X1 Y1 F3000\nM3 I S0\nG1 F1200\n{lines}M5 I\n"
+    found = check(program, "marlin", controller=Marlin(baud=baud))
+    waits = [one for one in found if "where the head waits" in one.message]
+    assert [one.severity for one in waits] == ["warning"] * late
 
 
 def test_speeds_out_of_reach_of_the_acceleration_are_reported() -> None:

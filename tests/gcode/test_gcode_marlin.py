@@ -171,6 +171,15 @@ def test_a_dwell_adds_its_time_and_its_light():
     assert executed.exposure == pytest.approx(0.4 * (0.5 + p.wait[2]), rel=1e-6)
 
 
+def test_a_dark_stop_of_no_time_ends_the_light_of_the_line_before():
+    """M5 waits for it, and darkens at once; the block behind waits for others, and is then dark."""
+    p = run([(0, 0), (5, 0), (5, 0), (9, 0)], 30, dwell=[np.nan, 0.0, np.nan])
+    one = pieces(p, [0.5, 0.0, 0.0], IDEAL)
+    still = np.flatnonzero((np.diff(one.xyz, axis=0, prepend=[[0, 0, 0]]) == 0).all(axis=1))
+    assert one.duration[still].sum() == pytest.approx(0.1, rel=0.05)
+    assert (one.power[still] == 0).all()
+
+
 @pytest.mark.parametrize("power", [1.0, 0.4])
 def test_power_rises_by_equal_parts_per_step_so_a_ramp_has_a_third_of_its_exposure(power):
     """P·(s/s_a) with s = a·t²/2 gives ∫ = P·t_a/3, up and down; the cut to whole levels takes half of one."""
