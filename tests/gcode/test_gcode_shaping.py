@@ -295,3 +295,10 @@ def test_the_head_is_where_klipper_steps(file: Path) -> None:
 def test_impossible_shapers_are_refused(make: Any, message: str) -> None:
     with pytest.raises(GcodeError, match=message):
         make()
+
+
+@pytest.mark.parametrize("command", ["SET_INPUT_SHAPER SHAPER_FREQ_X=0", "SET_VELOCITY_LIMIT ACCEL=100"])
+def test_a_program_s_own_settings_of_the_motion_are_noted(command: str) -> None:
+    (note,) = gcode.read(f"{command}\nG1 X1 F600", gcode.dialect("klipper"), 1000, start=(0, 0)).notes
+    name = command.split()[0]
+    assert note.message == f"{name} is passed over: the motion is that of the machine's profile"
