@@ -8,7 +8,7 @@ Then a quicker tour through the same strokes, counting acceleration. A travel of
 takes 2√(d/a), or d/v + v/a if it reaches the rapid speed v, so many short travels take longer than one of the
 same total length. Two steps shorten the tour:
 
-1. Or-opt (Or 1976): a stroke is moved between two others if that is quicker, until no move is.
+1. Or-opt (Or 1976): up to three strokes in a row are moved to near ones if that is quicker, until no move is.
 2. Ends: the direction of each stroke, and the vertex where each ring begins, are chosen for the least time
    from the stroke before to the stroke after, by the controller's planner (`gcode.motion`). A travel that
    continues in the stroke's direction need not stop.
@@ -20,18 +20,22 @@ At last the strokes are cut into short moves, and joined by travels.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 from scipy.spatial import cKDTree
 
 import gcode
-from laserpath.base.arrays import Floats, Indices, runs
+from gcode.compiled import cached
+from laserpath.base.arrays import Bools, Floats, Indices, runs
 from laserpath.machine import convert
 from laserpath.physics import optics
 from laserpath.planning.dots import shortest_stroke, stroke_of_dot
 from laserpath.types import EnergyPath, Machine, Point, Process, Settings
+
+njit = cached(error_model="numpy", nogil=True)
 
 _PASSES = 2
 _SEAMS = 8
@@ -44,8 +48,12 @@ _APART = np.array([gcode.Kind.DWELL, gcode.Kind.RAPID])
 _NO_LINK = 1e9
 """Moves/s of a link that keeps up: its delays do not depend on where a stroke begins."""
 
-_STROKES_MAX = 400
-"""Strokes above which the order is kept: a larger value takes longer, as the square of the number."""
+_NEIGHBOURS, _LONGEST, _PASSES_OF_MOVES = 12, 3, 20
+"""Near ends beside which strokes are moved, most strokes in a row that are, and most passes over all: more
+gain little, and take longer."""
+
+_AT_ONCE = 64
+"""Strokes whose ends are looked at in one call of the planner: more hold more memory."""
 
 
 def is_closed(stroke: Floats) -> bool:
@@ -122,10 +130,8 @@ def quicker(strokes: Sequence[Floats], machine: Machine) -> list[Floats]:
 
     The tour begins at the work zero.
     """
-    if len(strokes) > _STROKES_MAX:
-        return list(strokes)
     start = list(strokes)
-    tour = _ends_chosen(_or_opt(list(start), machine), machine)
+    tour = _ends_chosen(_or_opt(start, machine), machine)
     # Or-opt assumes travels from rest to rest, and ends are chosen one at a time: the result may be slower.
     return tour if write_time(tour, machine) < write_time(start, machine) else start
 
@@ -138,65 +144,167 @@ def write_time(tour: Sequence[Floats], machine: Machine) -> float:
 
 
 def _ends_chosen(tour: list[Floats], machine: Machine) -> list[Floats]:
-    """The tour with the best ends of each stroke, chosen in passes until none changes."""
-    open_ends = set(range(len(tour)))
+    """The tour with the best ends of each stroke, chosen in passes until none changes.
+
+    They depend on the neighbours alone: every other stroke is looked at, and then those between them.
+    """
+    chosen, looked_at = list(tour), set(range(len(tour)))
     for _ in range(_PASSES):
-        # The best ends depend on the neighbours alone, which most strokes keep.
-        looked_at, open_ends = open_ends, set[int]()
-        for k in range(len(tour)):
-            if k in looked_at:
-                best = _best_ends(tour, k, machine)
-                if best is not tour[k]:
-                    tour[k] = best
-                    looked_at.add(k + 1)
-                    open_ends.add(k - 1)
-    return tour
-
-
-def _travel_time(distance: Floats, machine: Machine) -> Floats:
-    """Seconds of travels of the given distances, mm, from rest to rest."""
-    a, v = min(machine.acceleration), min(machine.rapid_speed)
-    return np.where(distance < v**2 / a, 2 * np.sqrt(distance / a), distance / v + v / a)
+        later = set[int]()
+        for odd, beside in ((0, looked_at), (1, later)):
+            now = [k for k in sorted(looked_at) if k % 2 == odd and k < len(tour)]
+            for k, best in zip(now, _best_ends(chosen, now, machine), strict=True):
+                if best is not chosen[k]:
+                    chosen[k] = best
+                    beside |= {k - 1, k + 1} - {-1}
+        looked_at = later
+    return chosen
 
 
 def _or_opt(tour: list[Floats], machine: Machine) -> list[Floats]:
-    """The tour with single strokes moved, and reversed or not, as long as the travels get quicker."""
-    if len(tour) < 3:
+    """The tour with up to `_LONGEST` strokes in a row moved, and reversed or not, as long as it gets quicker.
+
+    They are moved beside a stroke that has an end near one of theirs: its time is n log n for n strokes.
+    """
+    if len(tour) < 2:
         return tour
+    # Stroke 0 is the work zero, where the tour begins.
+    ends = np.array([np.zeros((2, 2)), *(stroke[[0, -1]] for stroke in tour)])
+    points = ends.reshape(-1, 2)
+    most = min(_NEIGHBOURS + 2, len(points))
+    near = cKDTree(points).query(points, most)[1].reshape(len(ends), 2, most) // 2
+    after, turned = np.append(np.arange(1, len(ends)), -1), np.zeros(len(ends), dtype=np.bool_)
+    _relocate(ends, near, after, turned, min(machine.acceleration), min(machine.rapid_speed))
+    found, k = [], int(after[0])
+    while k >= 0:
+        found.append(tour[k - 1][::-1] if turned[k] else tour[k - 1])
+        k = int(after[k])
+    return found
 
-    def gaps(ends: Floats, starts: Floats) -> Floats:
-        return _travel_time(np.hypot(*(starts - ends).T), machine)
 
-    for _ in range(_PASSES):
+@njit
+def _relocate(
+    ends: Floats, near: Indices, after: Indices, turned: Bools, acceleration: float, rapid: float
+) -> None:
+    """Or-opt of strokes `ends` (n, 2, 2), which follow each other as `after` (n,) says: −1 after the last.
+
+    near: (n, 2, K) strokes with an end near each end.  turned: (n,) strokes to be reversed.
+    """
+    before = np.full(len(after), -1)
+    for k in range(len(after)):
+        if after[k] >= 0:
+            before[after[k]] = k
+    for _ in range(_PASSES_OF_MOVES):
         moved = False
-        for k in range(len(tour)):
-            stroke, rest = tour[k], tour[:k] + tour[k + 1 :]
-            ends = np.vstack([np.zeros(2), *(s[-1] for s in rest)])
-            starts = np.vstack([s[0] for s in rest])
-            direct = gaps(ends[:-1], starts)
-            costs = []
-            for begin, end in ((stroke[0], stroke[-1]), (stroke[-1], stroke[0])):
-                after = gaps(end[None], starts)
-                added = gaps(ends, begin[None])
-                added[:-1] += after - direct
-                costs.append(added)
-            best = int(np.argmin(np.minimum(*costs)))
-            if min(c[best] for c in costs) < costs[0][k] - 1e-9:
-                turned = stroke if costs[0][best] <= costs[1][best] else stroke[::-1]
-                tour, moved = rest[:best] + [turned] + rest[best:], True
+        for first in range(1, len(after)):
+            last = first
+            for _ in range(_LONGEST):
+                if _moved(first, last, ends, near, after, before, turned, acceleration, rapid):
+                    moved = True
+                    break
+                last = after[last]
+                if last < 0:
+                    break
         if not moved:
             break
-    return tour
 
 
-def _best_ends(tour: list[Floats], k: int, machine: Machine) -> Floats:
-    """The stroke k with the start and the direction of the least time between its neighbours."""
-    before = tour[k - 1][-_CONTEXT:] if k else np.zeros((1, 2))
-    after = tour[k + 1][:_CONTEXT] if k + 1 < len(tour) else np.zeros((0, 2))
-    options = _turned_to(tour[k])
-    times = _times([[before, option, after] for option in options], machine)
-    best = int(np.argmin(times))
-    return options[best] if times[best] < times[0] - 1e-6 else tour[k]
+@njit
+def _moved(
+    first: int, last: int, ends: Floats, near: Indices, after: Indices, before: Indices, turned: Bools,
+    acceleration: float, rapid: float,
+) -> bool:  # fmt: skip
+    """Whether the strokes from first to last were moved to their best place among those near."""
+    head, tail = ends[first, int(turned[first])], ends[last, 1 - int(turned[last])]
+    out, into = before[first], after[last]
+    left = _gap(_end(out, ends, turned), head, acceleration, rapid)
+    if into >= 0:
+        start = ends[into, int(turned[into])]
+        left += _gap(tail, start, acceleration, rapid)
+        left -= _gap(_end(out, ends, turned), start, acceleration, rapid)
+    best, place, reverse = 1e-9, -1, False
+    for side in range(2):
+        here = first if side == 0 else last
+        point = int(turned[here]) if side == 0 else 1 - int(turned[here])
+        for n in range(near.shape[2]):
+            for behind in range(2):
+                p = near[here, point, n] if behind == 0 else before[near[here, point, n]]
+                if p < 0 or p == out or _between(p, first, last, after):
+                    continue
+                q, end = after[p], _end(p, ends, turned)
+                gained, back = left - _gap(end, head, acceleration, rapid), left
+                back -= _gap(end, tail, acceleration, rapid)
+                if q >= 0:
+                    start = ends[q, int(turned[q])]
+                    direct = _gap(end, start, acceleration, rapid)
+                    gained += direct - _gap(tail, start, acceleration, rapid)
+                    back += direct - _gap(head, start, acceleration, rapid)
+                if max(gained, back) > best:
+                    best, place, reverse = max(gained, back), p, back > gained
+    if place < 0:
+        return False
+    after[out] = into
+    if into >= 0:
+        before[into] = out
+    behind = after[place]
+    if reverse:
+        k = first
+        while True:
+            following = after[k]
+            after[k], before[k] = before[k], following
+            turned[k] = not turned[k]
+            if k == last:
+                break
+            k = following
+        first, last = last, first
+    after[place], before[first], after[last] = first, place, behind
+    if behind >= 0:
+        before[behind] = last
+    return True
+
+
+@njit
+def _between(k: int, first: int, last: int, after: Indices) -> bool:
+    """Whether stroke k is one of those from first to last."""
+    here = first
+    while here != last:
+        if here == k:
+            return True
+        here = after[here]
+    return k == last
+
+
+@njit
+def _end(k: int, ends: Floats, turned: Bools) -> Floats:
+    """(2,) mm, where stroke k ends."""
+    return ends[k, 1 - int(turned[k])]
+
+
+@njit
+def _gap(end: Floats, start: Floats, acceleration: float, rapid: float) -> float:
+    """Seconds of a travel from rest to rest."""
+    distance = math.hypot(start[0] - end[0], start[1] - end[1])
+    if distance < rapid * rapid / acceleration:
+        return 2 * math.sqrt(distance / acceleration)
+    return distance / rapid + rapid / acceleration
+
+
+def _best_ends(tour: list[Floats], strokes: Sequence[int], machine: Machine) -> Iterator[Floats]:
+    """Each of some strokes with the start and the direction of the least time between its neighbours."""
+    for first in range(0, len(strokes), _AT_ONCE):
+        some = strokes[first : first + _AT_ONCE]
+        options = [_turned_to(tour[k]) for k in some]
+        ways = [
+            [
+                tour[k - 1][-_CONTEXT:] if k else np.zeros((1, 2)), option,
+                tour[k + 1][:_CONTEXT] if k + 1 < len(tour) else np.zeros((0, 2)),
+            ]
+            for k, each in zip(some, options, strict=True) for option in each
+        ]  # fmt: skip
+        counts = np.cumsum([len(each) for each in options])
+        for each, taken in zip(options, np.split(_times(ways, machine), counts[:-1]), strict=True):
+            best = int(np.argmin(taken))
+            yield each[best] if taken[best] < taken[0] - 1e-6 else each[0]
 
 
 def _turned_to(stroke: Floats) -> list[Floats]:
