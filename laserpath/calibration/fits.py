@@ -261,6 +261,8 @@ def fit(measurements: Measurements, options: Options | None = None) -> Fit:
         level_offset=None if levels is None else levels.offset,
     )  # fmt: skip
     names, notes = _unknowns(first, options)
+    if options.elliptical is None and options.fwhm is None and not _both_directions(first):
+        notes.append("whether the spot is round cannot be told, and is assumed: measure lines along y, too")
     if not names:
         if options.fwhm is None:
             raise InputError(_no_widths(first))

@@ -2,15 +2,16 @@
 
 Candidates are all profiles that can be fitted, each of them round, and elliptical where lines in both
 directions were measured. All are fitted to the same sizes, and compared by Akaike's criterion, corrected for
-small samples (Hurvich and Tsai, Biometrika 76, 297, 1989):
+small samples (Hurvich and Tsai, Biometrika 76, 297, 1989), group by group of sizes that share a σ:
 
-    AICc = −2 ln L + 2K + 2K(K + 1)/(n − K − 1),   −2 ln L = Σ_g n_g ln(Σ_{i∈g} r_i²/n_g)
+    AICc = Σ_g n_g ln(Σ_{i∈g} r_i²/n_g) + n_g (n_g + h_g)/(n_g − h_g − 2)
 
-with n sizes, K unknowns, among them the σ_g; groups of known σ_g count Σ (r/σ_g)² instead, a robust fit its
-soft L1, and items on the wrong side of the threshold what they cost in `estimates`. The weight of a candidate
-is w_k ∝ exp(−AICc_k/2) (Burnham and Anderson, Model Selection and Multimodel Inference, 2002, §2.9). Between
-profiles with as many unknowns all criteria agree. For the ellipse AICc is chosen over BIC, since a spot is
-never quite round: BIC would give no weight to an ellipse that the intervals should cover.
+with n_g sizes and their leverage h_g, the share of the unknowns that they determine. Groups of known σ_g
+count Σ (r/σ_g)² + 2 h_g instead, a robust fit its soft L1, and items on the wrong side of the threshold what
+they cost in `estimates`. The weight of a candidate is w_k ∝ exp(−AICc_k/2) (Burnham and Anderson, Model
+Selection and Multimodel Inference, 2002, §2.9). Between profiles with as many unknowns all criteria agree.
+For the ellipse AICc is chosen over BIC, since a spot is never quite round: BIC would give no weight to an
+ellipse that the intervals should cover.
 
 Intervals by tail areas averaged over the candidates (Turek and Fletcher, Computational Statistics and Data
 Analysis 56, 2809, 2012): their ends x solve, with T Student's distribution function,
@@ -120,22 +121,20 @@ def weighed(candidates: Sequence[Candidate], known: Mapping[str, float], robust:
 
 
 def _aicc(one: Candidate, best: FitSolution, known: Mapping[str, float], robust: bool) -> float:
-    used = best.used
-    data = one.data.only(used)
-    rest = data.residuals(one.solution.physics, best.sigma[used])
+    used, solution = best.used, one.solution
+    data, leverage = one.data.only(used), solution.leverage[used]
+    rest = data.residuals(solution.physics, best.sigma[used])
     sizes, seen = rest[: used.sum()], rest[used.sum() :]
-    misfit, unknown = float((seen**2).sum()), len(one.solution.theta)
-    if robust:
-        misfit += float(2 * (np.sqrt(1 + sizes**2) - 1).sum())
-    else:
-        given = np.isin(data.group, [GROUPS.index(name) for name in known])
-        misfit += float((sizes[given] ** 2).sum())
-        # Groups that share a σ have the same one.
-        for sigma in np.unique(best.sigma[used][~given]):
-            own = sizes[~given & (best.sigma[used] == sigma)]
-            misfit += len(own) * float(np.log(max((own**2).mean(), 1e-12)))
-            unknown += 1
-    return misfit + 2 * unknown + 2 * unknown * (unknown + 1) / max(len(sizes) - unknown - 1, 0.5)
+    given = np.isin(data.group, [GROUPS.index(name) for name in known]) | robust
+    squares = 2 * (np.sqrt(1 + sizes**2) - 1) if robust else sizes**2
+    # What the sizes of unknown σ do not determine costs as in Akaike's own criterion.
+    score = float((seen**2).sum() + squares[given].sum() + 2 * (len(solution.theta) - leverage[~given].sum()))
+    # Groups that share a σ have the same one.
+    for sigma in np.unique(best.sigma[used][~given]):
+        own = ~given & (best.sigma[used] == sigma)
+        n, h = int(own.sum()), float(leverage[own].sum())
+        score += n * float(np.log(max(squares[own].mean(), 1e-12))) + n * (n + h) / max(n - h - 2, 0.5)
+    return score
 
 
 def weights_of(candidates: Sequence[Candidate]) -> dict[str, float]:

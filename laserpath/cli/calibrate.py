@@ -451,7 +451,8 @@ _PRINTED_ONLY = {
 _FIT_EPILOG = """\b
 Examples:
   laserpath fit chart.csv
-  laserpath fit chart.csv --spot gaussian --name my-resin -o profiles
+  laserpath fit chart.csv --name my-resin -o profiles
+  laserpath fit chart.csv --spot gaussian --elliptical
   laserpath fit chart.csv --layer 50um --speed 20mm/s
   laserpath fit chart.csv --machine my-laser.toml
   laserpath fit --printed photo.png --commanded mask.png --pixel 10um --name my-resin
@@ -572,6 +573,8 @@ def _fit_json(result: Fit, mechanics: MechanicsFit | None, written: tuple[Path, 
             for e, row in zip(result.estimates, _rows(result), strict=True)
         ],
         "mechanics": None if mechanics is None else mechanics.as_dict(),
+        "spot": result.profile,
+        "shapes": result.shapes,
         "speed_mm_per_s": result.physics.speed,
         "scatter_um": {name: sigma * 1000 for name, sigma in result.noise.items()},
         "chi2": result.chi2,

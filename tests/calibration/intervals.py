@@ -34,8 +34,9 @@ TRUTHS = {
 ERRORS = {"width_error": 0.004, "depth_error": 0.006}
 """mm, standard deviations of one measurement."""
 NAMES = ("fwhm", "aspect", "critical_dose", "penetration_depth", "e_c", "reciprocity", "level_offset")
-SOME = {"line": 18, "dot": 8, "wedge": 4}
-"""Sizes in the plane that a hasty person measures; of a third of those items the depth, too."""
+SOME = {("line", "x"): 15, ("line", "y"): 3, ("dot", "x"): 8, ("wedge", "x"): 4}
+"""Sizes in the plane that a hasty person measures, by kind and direction; of every third the depth.
+"""
 
 
 @dataclass
@@ -79,8 +80,8 @@ def in_part(rng: np.random.Generator, whole: Measurements) -> Measurements:
     """What a hasty person measures of a chart: `SOME` of the items that show, whichever they are."""
     rows = list(whole.rows)
     kept = []
-    for kind, count in SOME.items():
-        shown = [k for k, row in enumerate(rows) if row.item.kind == kind and row.visible]
+    for sort, count in SOME.items():
+        shown = [k for k, row in enumerate(rows) if (row.item.kind, row.item.along) == sort and row.visible]
         kept += rng.permutation(shown)[:count].tolist()
     deep = set(kept[::3])
     return replace(
@@ -89,17 +90,18 @@ def in_part(rng: np.random.Generator, whole: Measurements) -> Measurements:
 
 
 def tallies(
-    truth_name: str, seeds: Sequence[int], chart: Sequence[Item], options: Options | None = None
+    truth_name: str, seeds: Sequence[int], chart: Sequence[Item], *, wholly_only: bool = False
 ) -> dict[str, Tally]:
     """'whole' and 'in part' → what the fits of charts found."""
-    options = options or Options(speed=ROUND.speed)
+    options = Options(speed=ROUND.speed)
     profile, physics = TRUTHS[truth_name]
-    found = {"whole": Tally(), "in part": Tally()}
+    found = {"whole": Tally()} | ({} if wholly_only else {"in part": Tally()})
     for seed in seeds:
         rng = np.random.default_rng(seed)
         whole = filled_in(rng, physics, profile, chart=chart, levels=LEVELS, **ERRORS)
         found["whole"].add(calibration.fit(whole, options), profile, physics)
-        found["in part"].add(calibration.fit(in_part(rng, whole), options), profile, physics)
+        if not wholly_only:
+            found["in part"].add(calibration.fit(in_part(rng, whole), options), profile, physics)
     return found
 
 

@@ -135,7 +135,7 @@ def test_a_fit_as_json(sheet: Path, capsys: pytest.CaptureFixture[str]) -> None:
         "reciprocity",
     }
     assert all(e["low"] <= e["value"] <= e["high"] for e in content["estimates"])
-    assert content["chi2"] > 0 and content["sizes"]
+    assert content["chi2"] > 0 and content["sizes"] and content["shapes"] == {"gaussian": 1}
 
 
 @pytest.mark.parametrize(
