@@ -38,7 +38,7 @@ from laserpath.planning.curve import (
     order,
     quicker,
 )
-from laserpath.planning.curve.follow import lines_of
+from laserpath.planning.curve.follow import lines_of, with_ends
 from laserpath.planning.dots import drawn_out
 from laserpath.planning.optimise.fields import PathProblem, optimised
 from laserpath.planning.optimise.loop import (
@@ -118,7 +118,8 @@ def start_curve(task: Task, progress: Callable[[Progress], None] | None = None) 
             raise InputError(
                 f"--follow exposes the drawing's lines, so that --initial {settings.initial} says nothing"
             )
-        return Start(drawn(quicker(order(lines_of(design)), process.machine), process, settings), "auto")
+        path = drawn(quicker(order(lines_of(design)), process.machine), process, settings)
+        return Start(with_ends(path, process), "auto")
     if settings.initial == "strokes":
         path, stopped = fitted_curve(design, process, settings, progress)
         if stopped:

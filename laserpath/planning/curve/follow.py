@@ -6,6 +6,9 @@ A line of width w needs the dose h ⊛ line at w/2 to be the critical one. In it
 
 which rises steeply with w: in a Gaussian spot as 2^(w²/FWHM²). So the resin's limit of the dose is a limit of
 the width of one line.
+
+A line of constant energy ends too early, by about half a FWHM: beyond its end there is half of the dose. It
+ends where it is drawn if it ends in a dot. So its ends are short moves of much energy, then of little.
 """
 
 from __future__ import annotations
@@ -15,13 +18,23 @@ from collections.abc import Iterator
 import numpy as np
 import shapely
 
-from laserpath.base.arrays import Floats
+from laserpath.base.arrays import Floats, runs
 from laserpath.base.errors import figure
+from laserpath.machine import convert
+from laserpath.machine.powers import within_power
 from laserpath.physics import optics
-from laserpath.types import Design, Process
+from laserpath.types import Design, EnergyPath, Process
 
 _REACH_FWHM, _STEPS = 4.0, 400
 """Half the length of the line that L is integrated over, and its steps: little of a spot is beyond."""
+
+_ENDS = ((0.1, 6.0), (0.25, 3.0), (0.5, 0.4))
+"""Ways from the ends of a line, in FWHM, up to which it has these shares of its energy: of three short moves
+the least squares of the dose along the outline around a round end, in a spot of an Airy profile; more and
+shorter ones would end it nearer to where it is drawn, and no head is so exact."""
+
+_DOT_FWHM = 1.06
+"""Length of a line with the energy of a dot as wide, in FWHM: √(π/4 ln 2), of a Gaussian spot."""
 
 _SLACK = 1.02
 """Width relative to the widest line up to which nothing is said: a larger one warns less."""
@@ -31,6 +44,49 @@ def lines_of(design: Design) -> list[Floats]:
     """The strokes (K, 2) mm of a design that is followed."""
     assert design.lines is not None
     return [shapely.get_coordinates(one) for one in design.lines.paths.geoms]
+
+
+def with_ends(path: EnergyPath, process: Process) -> EnergyPath:
+    """The path with open strokes that end where they are drawn: in short moves, of the energies of `_ENDS`.
+
+    A stroke shorter than both ends has the energy of a dot more.
+    """
+    fwhm, controller = optics.fwhm(process.spot), convert.controller(process.machine)
+    ways, shares = fwhm * np.array([at for at, _ in _ENDS]), [share for _, share in _ENDS]
+    xy, energy, speed = [path.xy[:1]], [np.zeros(0)], [np.zeros(0)]
+    for first, last, lit in _pieces_of(path):
+        moves = slice(first, last)
+        stroke, along = path.xy[first : last + 1], np.append(0.0, np.cumsum(path.length[moves]))
+        length, own = along[-1], path.energy[moves]
+        places, share = along, np.ones(last - first)
+        if lit and (stroke[0] != stroke[-1]).any():
+            if length <= 2 * ways[-1]:
+                share *= 1 + _DOT_FWHM * fwhm / max(length, 1e-9)
+            elif ways[0] >= controller.shortest_move:
+                places = np.unique(np.concatenate([along, ways, length - ways]))
+                middle = (places[1:] + places[:-1]) / 2
+                share = np.append(shares, 1.0)[np.searchsorted(ways, np.minimum(middle, length - middle))]
+        row = np.searchsorted(along, (places[1:] + places[:-1]) / 2) - 1
+        xy.append(np.column_stack([np.interp(places[1:], along, axis) for axis in stroke.T]))
+        energy.append(share * own[row])
+        speed.append(path.speed[moves][row])
+    return within_power(
+        EnergyPath(np.vstack(xy), np.concatenate(energy), np.concatenate(speed)),
+        process.machine,
+        process.spot,
+    )
+
+
+def _pieces_of(path: EnergyPath) -> Iterator[tuple[int, int, bool]]:
+    """First move and end of each stroke, and of what is dark between them, and whether it is lit."""
+    done = 0
+    for first, last in runs(path.on):
+        if first > done:
+            yield done, first, False
+        yield first, last, True
+        done = last
+    if done < len(path):
+        yield done, len(path), False
 
 
 def widest_line(process: Process) -> float:
