@@ -80,7 +80,7 @@ def new_text(
         "",
         *_general(values),
         *(f"# {note}" for note in notes),
-        *_tables(layers, noun),
+        *_tables(layers, noun, lines=noun == "layer" and "board" not in command),
     ]
     return "".join(f"{line}\n" for line in lines)
 
@@ -106,8 +106,8 @@ def _general(values: Mapping[str, str]) -> Iterator[str]:
     yield ""
 
 
-def _tables(layers: Sequence[ListedLayer], noun: str) -> Iterator[str]:
-    """A table for each layer; what its keys mean stands in the first."""
+def _tables(layers: Sequence[ListedLayer], noun: str, *, lines: bool) -> Iterator[str]:
+    """A table for each layer; what its keys mean stands before the first. lines: whether some have any."""
     if not layers:
         return
     low, high = FACTORS
@@ -117,7 +117,7 @@ def _tables(layers: Sequence[ListedLayer], noun: str) -> Iterator[str]:
         f"#   dose = 1.2             times its resin's critical dose, {low:g} to {high:g}",
         '#   dose = "42mJ/cm2"      or the dose itself',
         "#   passes = 2             repeats of its path, which share its light",
-        "#   follow = true          its lines are the path, and nothing else of it is exposed",
+        *(["#   follow = true          its lines are the path, and nothing else of it is exposed"] * lines),
         '#   quality = "fine"       or any other option of the plan: max_epe, pitch, angle, iterations …',
         '#   resin = "other.toml"   its own resin',
     )

@@ -348,6 +348,7 @@ def test_a_new_project_of_a_board_is_in_its_folder(capsys: pytest.CaptureFixture
     boards.write(Path("b"))
     Path("b/odd.gbr").write_bytes(boards.gerber(boards.pads()))
     assert run("new-project", "b") == 0
+    assert "follow" not in Path("b/laserpath.toml").read_text(), "a board is not followed"
     assert "nothing says which layer these are: odd.gbr" in capsys.readouterr().err
     loaded = read_project("b/laserpath.toml")
     assert [(one.name, one.on) for one in loaded.values["layers"]] == [
