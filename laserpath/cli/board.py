@@ -184,7 +184,7 @@ def board(context: click.Context, /, files: tuple[str, ...], **given: Any) -> No
             designs = read.designs(exposure, process.resin.tone)
             each = request.planned_parts(values, process, settings, designs)
             _announce(read, each, process, settings, talk, meter)
-            _check_places(read, folder, frame=given["frame"])
+            _check_places(read, exposure, folder, frame=given["frame"])
             interrupts.check()
             listen = progress.of_several(meter, interrupts.check)
             processes, how = [one.process for one in each], [one.settings for one in each]
@@ -295,14 +295,15 @@ def _announce(
     meter.expect(*planning.reported_last(expected), noun="layer")
 
 
-def _check_places(read: CircuitBoard, folder: Path, *, frame: bool) -> None:
+def _check_places(read: CircuitBoard, exposure: BoardExposure, folder: Path, *, frame: bool) -> None:
     """Raise InputError if a file could not be written."""
     from laserpath.planning import paths_of
+    from laserpath.planning.board import name_of_all
 
     names = [f"{read.name}-{layer.kind}" for layer in read.layers]
     places = [path for name in names for path in paths_of(name, folder, frame=False, project=False)]
     ends = ("board.html", *(("frame.gcode",) if frame else ()))
-    check_places([*places, *(folder / f"{read.name}.{end}" for end in ends)])
+    check_places([*places, *(folder / f"{name_of_all(read, exposure)}.{end}" for end in ends)])
 
 
 def _other_side(

@@ -38,18 +38,28 @@ class BoardPlans:
         """Seconds that the machine takes for all layers."""
         return sum(one.report.executed.motion.write_time for one in self.plans.values())
 
-    def write(self, folder: str | Path = ".", *, frame: bool = False) -> tuple[Path, ...]:
-        """Write the files of each plan, and NAME.board.html, which shows all over each other; all or none.
+    @property
+    def name(self) -> str:
+        """What the common files are named after: the board, or the side of it that is aligned."""
+        return name_of_all(self.board, self.exposure)
 
-        A plan's files are NAME-top-copper.gcode, .toolpath.svg and .report.html.
-        frame: also NAME.frame.gcode, a faint or dark pass around the box of the board.  Returns the paths.
+    def write(self, folder: str | Path = ".", *, frame: bool = False) -> tuple[Path, ...]:
+        """Write the files of each plan, and `name`.board.html, which shows all over each other; all or none.
+
+        A plan's files are BOARD-top-copper.gcode, .toolpath.svg and .report.html.
+        frame: also `name`.frame.gcode, a faint or dark pass around the box of the board.  Returns the paths.
         """
         plans = list(self.plans.values())
         outline, holes = self.board.under(self.exposure, plans[0].process.resin.tone)
         turned = [one.design.name for kind, one in self.plans.items() if side_of(kind) == "bottom"]
         backs = frozenset(() if self.exposure.align else turned)
         under = report.Underlay(outline, holes, backs, self.exposure.mirror)
-        return write_all(files_of_all(self.board.name, plans, Path(folder), frame=frame, board=under))
+        return write_all(files_of_all(self.name, plans, Path(folder), frame=frame, board=under))
+
+
+def name_of_all(board: CircuitBoard, exposure: BoardExposure) -> str:
+    """The name of the files of all layers: each side that is aligned has its own, as it has its own place."""
+    return f"{board.name}-{board.layers[0].side}" if exposure.align else board.name
 
 
 def plan_board(

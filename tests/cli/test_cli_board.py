@@ -139,6 +139,7 @@ def test_the_other_side_needs_its_table_alone(
     # Turned over from left to right, and laid down with its corner at 105, 56.
     table.write_text("\n".join([head, "SW,20,30,107.5,56", "NE,22.5,31.5,105,57.5"]))
     assert run(*shlex.split(command)[1:]) == 0
+    assert all(Path(f"out/s-{side}.board.html").is_file() for side in ("top", "bottom"))
     assert exposed("out/s-bottom-copper.gcode") == pytest.approx((105.55, 107.3, 56.2, 57.2), abs=0.02)
     assert run("board", *first, "-q") == 0
     assert "107.5" in table.read_text(), "what somebody has filled in stays"
