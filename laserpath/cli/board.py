@@ -298,12 +298,11 @@ def _announce(
 def _check_places(read: CircuitBoard, exposure: BoardExposure, folder: Path, *, frame: bool) -> None:
     """Raise InputError if a file could not be written."""
     from laserpath.planning import paths_of
-    from laserpath.planning.board import name_of_all
 
     names = [f"{read.name}-{layer.kind}" for layer in read.layers]
     places = [path for name in names for path in paths_of(name, folder, frame=False, project=False)]
     ends = ("board.html", *(("frame.gcode",) if frame else ()))
-    check_places([*places, *(folder / f"{name_of_all(read, exposure)}.{end}" for end in ends)])
+    check_places([*places, *(folder / f"{exposure.name_of(read)}.{end}" for end in ends)])
 
 
 def _other_side(

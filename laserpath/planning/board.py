@@ -41,7 +41,7 @@ class BoardPlans:
     @property
     def name(self) -> str:
         """What the common files are named after: the board, or the side of it that is aligned."""
-        return name_of_all(self.board, self.exposure)
+        return self.exposure.name_of(self.board)
 
     def write(self, folder: str | Path = ".", *, frame: bool = False) -> tuple[Path, ...]:
         """Write the files of each plan, and `name`.board.html, which shows all over each other; all or none.
@@ -55,11 +55,6 @@ class BoardPlans:
         backs = frozenset(() if self.exposure.align else turned)
         under = report.Underlay(outline, holes, backs, self.exposure.mirror)
         return write_all(files_of_all(self.name, plans, Path(folder), frame=frame, board=under))
-
-
-def name_of_all(board: CircuitBoard, exposure: BoardExposure) -> str:
-    """The name of the files of all layers: each side that is aligned has its own, as it has its own place."""
-    return f"{board.name}-{board.layers[0].side}" if exposure.align else board.name
 
 
 def plan_board(

@@ -91,7 +91,8 @@ def commands(program: str) -> list[str]:
 
 def test_a_layer_gets_its_dose_in_its_passes_and_others_none(capsys: pytest.CaptureFixture[str]) -> None:
     """The squares are alike: 1.2 times the dose is 1.2 times the light, of which each pass has half."""
-    project(layer("strong", "dose = 1.2", "passes = 2"), layer("plain"), layer("other", "on = false"))
+    strong = layer("strong", "dose = 1.2", "passes = 2")
+    project(strong, layer("plain", "passes = 2"), layer("other", "on = false"))
     assert run("plan", "--json") == 0
     printed = capsys.readouterr()
     said = json.loads(printed.out)
@@ -102,12 +103,16 @@ def test_a_layer_gets_its_dose_in_its_passes_and_others_none(capsys: pytest.Capt
         "three.layers.html",
     ]
     assert "layer 'strong'; its own: critical dose 24 mJ/cm2, passes 2" in printed.err
-    twice, once = lit("three-strong.gcode"), lit("three-plain.gcode")
-    assert twice.light / once.light == pytest.approx(1.2, rel=0.01)
-    assert twice.length / once.length == pytest.approx(2, rel=0.02)
-    for name, done in (("strong", twice), ("plain", once)):
+    twice, plain = lit("three-strong.gcode"), lit("three-plain.gcode")
+    assert twice.light / plain.light == pytest.approx(1.2, rel=0.01)
+    for name, done in (("strong", twice), ("plain", plain)):
         x = PLACES[name]
         assert x < done.xy[:, 0].min() < done.xy[:, 0].max() < x + 0.8
+    # In one pass the path is another: half as long, with all the light but for what is rounded.
+    assert run("plan", "--layer", "other", "-q") == 0
+    once = lit("three-other.gcode")
+    assert twice.length / once.length == pytest.approx(2, rel=0.02)
+    assert plain.light / once.light == pytest.approx(1, rel=0.03)
 
 
 @pytest.mark.slow

@@ -119,6 +119,10 @@ class BoardExposure:
                 "drill_clear and drill_marks both say what is left free at holes; give one of them"
             )
 
+    def name_of(self, board: CircuitBoard) -> str:
+        """The name of the files of all its layers: a side that is aligned has its own place, and name."""
+        return f"{board.name}-{board.layers[0].side}" if self.align else board.name
+
 
 @dataclass(frozen=True, slots=True)
 class BoardLayer:
