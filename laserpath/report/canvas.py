@@ -295,6 +295,8 @@ _TICK = 3.0
 _APART = 42.0, 30.0
 """Least distance of ticks along x and y, in CSS pixels."""
 _FEW_COLOURS = 256
+_SHARPEST = 2000
+"""Most pixels along a side of a raster: 3.7 for each CSS pixel of the page's width. More take megabytes."""
 
 
 class Paper:
@@ -370,6 +372,11 @@ class Axes:
         across, down = (xy[..., 0] - x0) / (x1 - x0), (y1 - y) / (y1 - y0)
         return np.stack([across * self.width * _TENTHS, down * self.height * _TENTHS], axis=-1)
 
+    @property
+    def unseen(self) -> float:
+        """A length along x that is not seen: a twentieth of a CSS pixel."""
+        return (self.x[1] - self.x[0]) / self.width / 20
+
     def line(self, xy: Floats, pen: Line) -> None:
         """A line through points (N, 2)."""
         self.lines(xy, np.arange(len(xy)) == 0, pen)
@@ -411,13 +418,19 @@ class Axes:
             self._parts.append(element("path", d=d, fill="none", stroke_linecap="round", **style))
 
     def image(self, pixels: Pixels, extent: Box) -> None:
-        """A raster (rows, columns, 3), row 0 lowest. extent: (x0, x1, y0, y1) of its outer edges."""
-        x0, x1, y0, y1 = extent
+        """A raster (rows, columns, 3), row 0 lowest. extent: (x0, x1, y0, y1) of its outer edges.
+
+        Pixels far smaller than a screen's are averaged in blocks; those at the right and below may be larger.
+        """
+        (x0, x1, y0, y1), (rows, columns) = extent, pixels.shape[:2]
         (left, top), (right, low) = self.units(np.array([[x0, y1], [x1, y0]])).tolist()
+        block = max(1, math.ceil(max(rows, columns) / _SHARPEST))
+        tall, wide = (block * math.ceil(n / block) / n for n in (rows, columns))
         self._parts.append(
             element(
-                "image", x=short(left), y=short(top), width=short(right - left), height=short(low - top),
-                preserveAspectRatio="none", href=_png_uri(pixels[::-1]),
+                "image", x=short(left), y=short(top),
+                width=short(wide * (right - left)), height=short(tall * (low - top)),
+                preserveAspectRatio="none", href=_png_uri(pixels[::-1], block),
             )
         )  # fmt: skip
 
@@ -577,9 +590,12 @@ def add_key(sheet: Paper, scale: ColourKey, left: float, bottom: float, width: f
     key.bare(scale.label)
 
 
-def _png_uri(pixels: Pixels) -> str:
-    """A raster as a PNG in a URI, with a palette where it has so few colours that none is changed by it."""
-    image = Image.fromarray(np.ascontiguousarray(pixels))
+def _png_uri(pixels: Pixels, block: int = 1) -> str:
+    """A raster as a PNG in a URI, with a palette where it has so few colours that none is changed by it.
+
+    block: pixels along each side of the squares that become one.
+    """
+    image = Image.fromarray(np.ascontiguousarray(pixels)).reduce(block)
     if image.getcolors(_FEW_COLOURS) is not None:
         image = image.quantize(_FEW_COLOURS, dither=Image.Dither.NONE)
     buffer = BytesIO()

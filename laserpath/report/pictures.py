@@ -324,10 +324,14 @@ def dose_map(exposed: ShownProgram) -> str:
 
 
 def add_contour(ax: Axes, x: Floats, y: Floats, values: Floats, level: float, pen: Line) -> None:
-    """The lines on which values (rows, columns) at x (columns,) and y (rows,) have a level."""
+    """The lines on which values (rows, columns) at x (columns,) and y (rows,) have a level.
+
+    Their points are as many as are seen (Douglas and Peucker 1973).
+    """
     if values.min() < level < values.max():
         for line in contour_generator(x, y, values).lines(level):
-            ax.line(np.asarray(line), pen)
+            seen = shapely.simplify(shapely.LineString(line), ax.unseen, preserve_topology=False)
+            ax.line(shapely.get_coordinates(seen), pen)
 
 
 def cure_map(exposed: ShownProgram, done: str = "cure") -> str:

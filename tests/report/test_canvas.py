@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from base64 import b64decode
+from io import BytesIO
 from xml.etree import ElementTree
 
 import numpy as np
@@ -10,7 +12,9 @@ import pytest
 import shapely
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
+from laserpath.report import pictures
 from laserpath.report.canvas import (
     CIVIDIS,
     Axes,
@@ -129,3 +133,25 @@ def test_colours_run_from_the_first_stop_to_the_last() -> None:
     assert hexes(np.array([-1.0, 0, 1, 2]), CIVIDIS) == [CIVIDIS[0], CIVIDIS[0], CIVIDIS[-1], CIVIDIS[-1]]
     light = coloured(np.linspace(0, 1, 50), CIVIDIS) @ [0.2126, 0.7152, 0.0722]
     assert (np.diff(light) > 0).all(), "brighter all the way, so that the order is kept in grey"
+
+
+def test_a_raster_finer_than_a_screen_is_averaged_and_stays_in_its_place() -> None:
+    """4001 pixels a row: three make one, the last of two; the left half is black, the right half white."""
+    ax, pixels = made(), np.zeros((30, 4001, 3), np.uint8)
+    pixels[:, 2001:] = 255
+    ax.image(pixels, (0.0, 10.0, 0.0, 5.0))
+    drawn = ElementTree.fromstring(ax._parts[-1]).attrib
+    image = np.asarray(Image.open(BytesIO(b64decode(drawn["href"].split(",")[1]))).convert("L"))
+    assert image.shape == (10, 1334)
+    assert float(drawn["width"]) == pytest.approx(1920 * 4002 / 4001, rel=1e-3)
+    assert np.flatnonzero(image[0] > 128)[0] * float(drawn["width"]) / 1334 == pytest.approx(960, abs=2)
+
+
+def test_a_contour_has_the_points_that_are_seen() -> None:
+    """A disc on 1000 × 1000 pixels: within a tenth of a CSS pixel, with a tenth of the points."""
+    ax, at = made(x=(0, 5)), np.linspace(0, 5, 1001)
+    pictures.add_contour(ax, at, at, np.hypot(at - 2.5, (at - 2.5)[:, None]), 2.0, Line())
+    drawn, centre = points(ax), ax.units(np.array([2.5, 2.5]))
+    radius = np.hypot(*((drawn - centre) / (1920 / 5, 960 / 5)).T)
+    assert np.abs(radius - 2).max() < 1.1 * 5 / 192
+    assert 20 < len(drawn) < 320
