@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from laserpath.config import profiles, request
     from laserpath.design import load, load_colours, load_layers
     from laserpath.design.board import BoardExposure, CircuitBoard, load_board
+    from laserpath.design.part import load_part
     from laserpath.machine.framing import frame
     from laserpath.planning import (
         BoardPlans,
@@ -92,6 +93,7 @@ __all__ = [
     "load_board",
     "load_colours",
     "load_layers",
+    "load_part",
     "plan",
     "plan_board",
     "plan_colours",
@@ -110,6 +112,7 @@ __getattr__, __dir__ = attach(
         "base.limits": ("ReadingLimits", "limits"),
         "design": ("load", "load_colours", "load_layers"),
         "design.board": ("BoardExposure", "CircuitBoard", "load_board"),
+        "design.part": ("load_part",),
         "machine.framing": ("frame",),
         "planning": (
             "BoardPlans", "ColourPlans", "DoseMatrix", "LayerPlans", "Plan", "Progress", "plan", "plan_board",

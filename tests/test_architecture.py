@@ -500,7 +500,9 @@ def optional() -> set[str]:
         "optional-dependencies"
     ]
     return {
-        re.match(r"[\w-]+", line)[0] for name in ("cluster", "torch", "jax", "vpype") for line in extras[name]
+        re.match(r"[\w-]+", line)[0]
+        for name in ("cluster", "parts", "torch", "jax", "vpype")
+        for line in extras[name]
     }  # type: ignore[index]
 
 

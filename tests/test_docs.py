@@ -20,6 +20,7 @@ import ezdxf
 import gdstk
 import numpy as np
 import pytest
+import trimesh
 from PIL import Image
 
 from laserpath.cli import COMMANDS, cli, main
@@ -76,6 +77,7 @@ def test_the_examples_of_a_page_are_python(page: Path) -> None:
 def test_the_examples_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     _samples(tmp_path / "samples")
+    _part()
     names: dict[str, object] = {}
     for number, example in enumerate(EXAMPLES[page]):
         file = tmp_path / f"example_{number}.py"  # where Taichi reads its kernels
@@ -147,6 +149,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("lens", "photo"):
         Image.fromarray(np.uint8(255 * np.clip(ink, 0, 1))).save(f"{name}.png", dpi=(1270, 1270))
     Path("my-laser.toml").write_text(profiles.text("machine", "grbl-diode-405"))
+    with_z = profiles.text("machine", "grbl-diode-405").replace("# z_travel_mm", "z_travel_mm")
+    Path("my-z-laser.toml").write_text(with_z)
+    _part()
     _drawings()
     Path("laserpath.toml").write_text('design = "design.svg"\niterations = 2\ninitial = "contour"\n')
     return tmp_path
@@ -160,6 +165,10 @@ def _samples(folder: Path) -> None:
     (folder / "board").mkdir(exist_ok=True)
     for name, data in boards.small().items():
         (folder / "board" / name).write_bytes(data)
+
+
+def _part() -> None:
+    trimesh.creation.box((1.5, 1, 0.1)).export("part.stl")
 
 
 def _drawings() -> None:

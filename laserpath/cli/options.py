@@ -118,3 +118,18 @@ FILES: Options = {
         },
     },
 }
+
+PARTS: Options = {
+    "Parts": {
+        "--settle": {
+            "type": click.FloatRange(0, 86400),
+            "metavar": "SECONDS",
+            "help": "Seconds to wait at each layer of a part, laser off, for the resin to settle  [0]",
+        },
+        "--apart": {
+            "is_flag": True,
+            "help": "A program for each layer of a part: DESIGN-001.gcode …  [one for all]",
+        },
+    },
+}
+"""Of a part, which is cut into layers."""

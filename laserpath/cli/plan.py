@@ -2,7 +2,7 @@
 
 With `--colours` or `--layers` the steps are the same for each colour or layer of a drawing, and there is one
 page for all of them; with `--grey` they are the same for an image whose greys are target heights or doses.
-All three take a `Job` and return what was `Made`.
+A part is cut into layers, which are planned as a slicer's are. All take a `Job` and return what was `Made`.
 """
 
 from __future__ import annotations
@@ -18,19 +18,21 @@ import click
 from laserpath.base.errors import InputError, figure
 from laserpath.base.files import check_folder, check_places
 from laserpath.base.plan_steps import PlanPart
-from laserpath.cli import progress, show
+from laserpath.base.quantities import LENGTH
+from laserpath.cli import progress, show, slicer
 from laserpath.cli.ending import TOLERANCE_MISSED, Interrupts, Stopped
 from laserpath.cli.grouped import GroupedCommand, options
-from laserpath.cli.options import COLOURS, DESIGN, FILES, LIMITS, OUTPUT, PLAN, PROCESS, WORKERS
+from laserpath.cli.options import COLOURS, DESIGN, FILES, LIMITS, OUTPUT, PARTS, PLAN, PROCESS, WORKERS
 from laserpath.config import options as known
 from laserpath.config import project, request
+from laserpath.config.values import Quantity
 
 if TYPE_CHECKING:
     from laserpath import Plan
     from laserpath.cli.progress import Meter
     from laserpath.cli.show import Talk
     from laserpath.config.request import PlannedPart
-    from laserpath.planning import ColourPlans, Forecast, Progress
+    from laserpath.planning import ColourPlans, Forecast, LayerPlans, Progress
     from laserpath.planning.relief import ReliefFigures, ReliefPlan
     from laserpath.types import Design, Process, Settings
 
@@ -77,7 +79,10 @@ class Made:
 
 
 def check_parts(given: Mapping[str, Any], values: Mapping[str, Any]) -> None:
-    """Refuse options that say nothing with --colours or --layers, or without them."""
+    """Refuse options that say nothing about this drawing: with --colours or --layers, or without them."""
+    for name in ("apart", "settle"):
+        if given.get(name):
+            raise InputError(f"--{name} is for the layers of a part (STL, 3MF, OBJ), and this is a drawing")
     if values.get("layers") and values.get("grey"):
         raise InputError("--grey cannot be used with --layers: give one of them")
     if given.get("joined") and not in_parts(values):
@@ -251,6 +256,99 @@ def own(name: str, written: Sequence[Path]) -> list[Path]:
     return [path for path in written if path.name.startswith(f"{name}.")]
 
 
+_OF_A_DRAWING = [
+    option.name for option in known.setting("Arrangement", "Reading") if option.name not in ("layer", "unit")
+]
+_OF_ONE_PROGRAM = ("frame", "joined", "save_project", "sensitivity")
+"""Options without effect on a part."""
+
+
+def plan_sliced(job: Job, meter: Meter) -> Made:
+    """Plan the layers of the job's part and write their program, or programs."""
+    from laserpath.design import FLATTEN_FWHM
+    from laserpath.design.part import load_part
+    from laserpath.physics import optics
+    from laserpath.planning import stacked
+
+    file, machine, given = Path(job.file), job.process.machine, job.given
+    layer = _thickness(job)
+    if machine.z_travel is None:
+        raise InputError(
+            f"a part needs a Z, and machine {machine.name!r} names none: put z_travel_mm = [0, 40] with its "
+            "lowest and highest Z into its profile"
+        )
+    meter.name = f"cutting {file.name}"
+    tolerance = FLATTEN_FWHM * optics.fwhm(job.process.spot)
+    layers = load_part(file, layer, unit=job.values.get("unit"), tolerance=tolerance)
+    # No mesh names a page: the zero is the part's corner, unless another one is asked for.
+    origin = "design" if job.settings.origin == "auto" else job.settings.origin
+    stack = stacked(layers, job.process, replace(job.settings, origin=origin), name=file.stem)
+    check_places(stack.places(job.folder, apart=given["apart"]))
+    x0, y0, x1, y1 = stack.whole.bounds
+    job.talk.tell(f"{file.name}: {x1 - x0:.4g} × {y1 - y0:.4g} × {stack.z[-1]:.4g} mm")
+    for note in stack.notes:
+        job.talk.warn(note)
+    # A part of a stack is of no use, so one Ctrl-C stops at once.
+    done = slicer.planned(stack, given["settle"] or 0.0, job.talk, meter, job.check)
+    job.check()
+    meter.writing()
+    written = done.write(job.folder, apart=given["apart"])
+    return Made(
+        done.warnings,
+        as_json=lambda: _sliced_json(done, written),
+        summary=lambda: _sliced_summary(done, written),
+        missed=slicer.missed(done),
+        reported=stack.notes,
+    )
+
+
+def _thickness(job: Job) -> float:
+    """The thickness of a layer, mm; options are refused that say nothing about a part."""
+    name = Path(job.file).name
+    idle = [one for one in _OF_A_DRAWING if job.values.get(one)]
+    idle += [one for one in _OF_ONE_PROGRAM if job.given.get(one)]
+    if idle:
+        raise InputError(f"--{idle[0].replace('_', '-')} is for drawings, and {name} is a part: leave it out")
+    layers: Sequence[str] = job.values.get("layer", ())
+    if len(layers) != 1:
+        raise InputError(f"{name} is a part: say once how thick its layers are, as in --layer 50um")
+    try:
+        return float(Quantity(LENGTH, "mm")(layers[0]))  # type: ignore[arg-type]  # no lengths in FWHM
+    except InputError as error:
+        raise InputError(f"--layer of a part is the thickness of its layers, as in 50um: {error}") from None
+
+
+def _sliced_summary(done: LayerPlans, written: Sequence[Path]) -> None:
+    """Print what was planned, how long it takes, and the files."""
+    from laserpath.report.wording import duration
+
+    click.echo(
+        f"{slicer.layers(len(done.plans))}, {len(done.each)} of them planned; "
+        f"{duration(done.write_time)} to write"
+    )
+    click.echo("Written:")
+    for path in written:
+        click.echo(f"  {path}")
+
+
+def _sliced_json(done: LayerPlans, written: Sequence[Path]) -> str:
+    """Figures and files as JSON: those of the part, and for each layer its height, plan and verdict."""
+    full = {
+        "design": done.stack.whole.name,
+        "files": [str(path) for path in written],
+        "within_tolerance": bool(done.within_tolerance),
+        "write_s": float(done.write_time),
+        "planned": len(done.each),
+        "missed_z_mm": list(done.missed),
+        "warnings": list(done.warnings),
+        "layers": [
+            {"z_mm": z, "plan": number, "verdict": done.each[number].verdict[0]}
+            for z, number in zip(done.stack.z, done.stack.plan_of, strict=True)
+        ],
+    }
+    return json.dumps(full, indent=2, ensure_ascii=False, allow_nan=False)
+
+
 _ARRANGING = [option.name for option in known.setting("Arrangement")]
 _DRAWINGS_ONLY = [option.name for option in known.all_options() if option.drawings_only]
 """Options without effect on a grey image: refused on the command line, ignored in a project file, where they
@@ -344,6 +442,7 @@ Examples:
   laserpath plan scales.dxf --follow --line-width 0.12mm
   laserpath plan poster.svg --colours 3 --colour-resin red=red-resin.toml
   laserpath plan panel.dxf --layers pads,text
+  laserpath plan part.stl --layer 50um --machine my-laser.toml
   laserpath plan panel.gbr --scheduler tcp://10.0.0.5:8786
   laserpath plan                     # the design that laserpath.toml in this folder names
 
@@ -373,15 +472,17 @@ def join_cluster(context: click.Context, scheduler: str | None, talk: show.Talk)
 
 @click.command(cls=GroupedCommand, epilog=_EPILOG)
 @click.argument("design", metavar="[DESIGN]", type=click.Path(), required=False)
-@options(OUTPUT, FILES, PROCESS, DESIGN, COLOURS, PLAN, WORKERS, LIMITS)
+@options(OUTPUT, FILES, PARTS, PROCESS, DESIGN, COLOURS, PLAN, WORKERS, LIMITS)
 @click.pass_context
 def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
     """Plan a toolpath that exposes DESIGN: SVG, DXF, GDSII, OASIS, Gerber, PNG, TIFF, GeoJSON or WKT.
 
     Writes DESIGN.gcode for the machine, DESIGN.toolpath.svg, a drawing, and DESIGN.report.html, which shows
-    what will cure. Options that are not given come from a laserpath.toml beside the design.
+    what will cure. A part (STL, 3MF, OBJ) is cut into layers, and one program exposes all of them. Options
+    that are not given come from a laserpath.toml beside the design.
     """
     with Interrupts() as interrupts:
+        from laserpath.design.part import is_part
         from laserpath.physics import optics
 
         folder = Path(given["output"])
@@ -389,7 +490,8 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
         if given["save_project"] and (folder / project.NAME).exists():
             raise InputError(f"{str(folder / project.NAME)!r} is there already, and would be lost")
         file, values = inputs(design, given)
-        check_parts(given, values)
+        if not is_part(file):
+            check_parts(given, values)
         process = request.process_of(values)
         fwhm = optics.fwhm(process.spot)
         settings = request.settings_of(values, fwhm)
@@ -413,7 +515,11 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
 
 
 def _made(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -> Made:
-    """Plan greys, colours, layers or a drawing, and write the files."""
+    """Plan a part, greys, colours, layers or a drawing, and write the files."""
+    from laserpath.design.part import is_part
+
+    if is_part(job.file):
+        return plan_sliced(job, meter)
     if job.values.get("grey"):
         return plan_grey(job, listen, meter)
     if in_parts(job.values):

@@ -94,7 +94,7 @@ def slicer(context: click.Context, /, file: Path, **given: Any) -> None:
         with progress.meter(hidden=given["quiet"]) as meter:
             meter.name = f"reading {file.name}"
             stack = stack_of(text, process, settings, name=_name(file))
-            done = _replanned(stack, given["settle"], talk, meter, interrupts.check)
+            done = planned(stack, given["settle"], talk, meter, interrupts.check)
         interrupts.check()
         write_all({file: done.program})
     for sentence in done.warnings:
@@ -102,10 +102,9 @@ def slicer(context: click.Context, /, file: Path, **given: Any) -> None:
     if given["json"]:
         click.echo(_as_json(file, done))
     elif not given["quiet"]:
-        click.echo(f"{_layers(len(done.plans))}, {len(done.each)} of them planned: {file}")
-    if done.missed:
-        places = ", ".join(f"{z:g}" for z in done.missed[:5])
-        click.echo(f"laserpath: tolerance missed in {len(done.missed)} layers, at z {places} mm", err=True)
+        click.echo(f"{layers(len(done.plans))}, {len(done.each)} of them planned: {file}")
+    if late := missed(done):
+        click.echo(f"laserpath: {late}", err=True)
         context.exit(TOLERANCE_MISSED)
 
 
@@ -121,7 +120,7 @@ def _inputs(given: Mapping[str, Any]) -> tuple[Process, Settings]:
     return process, request.settings_of(values, optics.fwhm(process.spot))
 
 
-def _replanned(
+def planned(
     stack: Stack, settle: float, talk: show.Talk, meter: Meter, check: Callable[[], None]
 ) -> LayerPlans:
     """Print the forecast of the layers, and plan them. check: raises if the user has interrupted."""
@@ -129,14 +128,23 @@ def _replanned(
 
     each = forecast_stack(stack)
     alike = "" if len(each) == len(stack.z) else f", of which {len(each)} differ"
-    talk.tell(f"{_layers(len(stack.z))}{alike}")
+    talk.tell(f"{layers(len(stack.z))}{alike}")
     progress.tell_expected(together(stack, each, settle), talk)
     meter.expect(*each)
     check()
     return plan_stack(stack, settle=settle, progress=progress.of_several(meter, check))
 
 
-def _layers(count: int) -> str:
+def missed(done: LayerPlans) -> str:
+    """A sentence with the heights of layers that miss the tolerance; '' if there are none."""
+    if not done.missed:
+        return ""
+    places = ", ".join(f"{z:g}" for z in done.missed[:5])
+    return f"tolerance missed in {layers(len(done.missed))}, at z {places} mm"
+
+
+def layers(count: int) -> str:
+    """`1 layer`, `5 layers`."""
     return f"{count} layer{'s' * (count != 1)}"
 
 

@@ -114,7 +114,8 @@ _AS_DRAWING = "save it as SVG"
 _CAD = "save it as DXF"
 _AS_BOARD = "export the layer as Gerber"
 _COPPER = "it says where holes are, not where copper is: take the Gerber of the layer, or `laserpath board`"
-_MODEL = "slice it and take `laserpath slicer`, or save a section of it as SVG or DXF"
+_MODEL = "save it as STL or 3MF, and `laserpath plan part.stl --layer 50um` cuts a part into layers"
+_PART = "`laserpath plan part.stl --layer 50um` cuts a part into layers; end its name in .stl, .3mf or .obj"
 _PROGRAM = "`laserpath simulate` shows what it would cure, `laserpath check` what the machine makes of it"
 _ARCHIVE = "unpack it, and plan the file in it"
 _LAYERS = "`laserpath board` plans its layers; for one of them alone, unpack it and take its Gerber"
@@ -174,8 +175,8 @@ _TEXTS: tuple[tuple[str, Look], ...] = (
     (r"\$HEADER\b", ("GenCAD", _AS_BOARD)),
     (r"(?:;[^\n]*\n|%?\s)*M48\b", ("a drill file (Excellon)", _COPPER)),
     (r"[^*]{0,4000}?^T\d+(?:[FS]\d+)*C[\d.]+\s*$", ("a drill file (Excellon)", _COPPER)),
-    (r"solid\b[^\n]*\n\s*(?:facet|endsolid)\b", ("an STL model", _MODEL)),
-    (r"(?:#[^\n]*\n|\s|mtllib[^\n]*\n|[og] [^\n]*\n)*v\s+\S+\s+\S+\s+\S+\s*\nv\s", ("an OBJ model", _MODEL)),
+    (r"solid\b[^\n]*\n\s*(?:facet|endsolid)\b", ("an STL model", _PART)),
+    (r"(?:#[^\n]*\n|\s|mtllib[^\n]*\n|[og] [^\n]*\n)*v\s+\S+\s+\S+\s+\S+\s*\nv\s", ("an OBJ model", _PART)),
     (r"ply\r?\n", ("a PLY model", _MODEL)),
     (r'[{\[].{0,4000}?"type"\s*:\s*"Topology"', ("TopoJSON", "save it as GeoJSON in mm")),
     (r'[{\[].{0,4000}?"docType"', ("an EasyEDA board", _AS_BOARD)),
@@ -192,7 +193,7 @@ _GCODE = re.compile(
 _LINES_OF_GCODE = 3  # lines that look like G-code from which on a text counts as such
 
 _IN_ZIP: tuple[tuple[str, Look], ...] = (
-    ("3D/", ("a 3MF model", _MODEL)),
+    ("3D/", ("a 3MF model", _PART)),
     ("word/", ("a text document", _AS_DRAWING)),
     ("visio/", ("a Visio drawing", _AS_DRAWING)),
     ("content.xml", ("an office document", _AS_DRAWING)),
@@ -214,7 +215,8 @@ _NAMED: tuple[tuple[str, str, str], ...] = (
     (".lbrn .lbrn2", "a LightBurn project", _AS_DRAWING),
     (".dwg", "DWG", _CAD),
     (".fcstd .skp .sldprt .sldasm .f3d .ipt .iam .3dm", "a CAD model", _CAD),
-    (".stl .obj .3mf .step .stp .iges .igs .ply .amf", "a 3-D model", _MODEL),
+    (".stl .obj .3mf", "a part", _PART),
+    (".step .stp .iges .igs .ply .amf", "a 3-D model", _MODEL),
     (".kicad_pcb .brd .pcbdoc .pcb .dip .fzz", "a board", _AS_BOARD),
     (".sch .kicad_sch .schdoc", "a schematic", "export the board's layer as Gerber"),
     (".drl .xln .exc .drd .ncd .drill", "a drill file (Excellon)", _COPPER),
@@ -271,7 +273,7 @@ def _binary(data: bytes, suffix: str) -> Look | None:
         )
     facets = int.from_bytes(data[80:_STL_HEADER], "little")
     if facets and len(data) == _STL_HEADER + _STL_FACET * facets:
-        return "an STL model", _MODEL
+        return "an STL model", _PART
     return None
 
 

@@ -58,7 +58,8 @@ __getattr__, __dir__ = attach(
         "pipeline": ("Plan", "plan"),
         "robustness": ("sensitivity",),
         "stack": (
-            "LayerPlans", "Stack", "forecast_stack", "plan_layers", "plan_stack", "stacked", "together",
+            "LayerPlans", "Stack", "forecast_stack", "plan_layers", "plan_stack", "stacked",
+            "together",
         ),
         "unconstrained": ("limit",),
     },

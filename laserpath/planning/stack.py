@@ -59,7 +59,7 @@ class Stack:
 
     whole: what all of them together expose, as a design on the machine.  plan_of: (K,) index in `each`.
     each: the distinct layers, where they were drawn.  offsets: mm, that place each of them by the origin.
-    notes: why the work zero was moved.
+    notes: why the work zero was moved; and the warnings of the layers' designs.
     """
 
     z: tuple[float, ...]
@@ -72,6 +72,14 @@ class Stack:
     notes: tuple[str, ...] = ()
 
     __repr__ = one_line
+
+    def places(self, folder: str | Path = ".", *, apart: bool = False) -> tuple[Path, ...]:
+        """The files that `LayerPlans.write` writes."""
+        name, count = self.whole.name, len(self.z)
+        if not apart:
+            return (Path(folder) / f"{name}.gcode",)
+        digits = max(3, len(str(count)))
+        return tuple(Path(folder) / f"{name}-{k:0{digits}d}.gcode" for k in range(1, count + 1))
 
     def of_each(self, make: Callable[[int, Design, Settings], Made]) -> tuple[Made, ...]:
         """The results of `make` for the distinct layers, with their number and settings; errors name z."""
@@ -133,15 +141,15 @@ class LayerPlans:
 
         A program first goes to the height of its first layer. If z 0 is the only one, it leaves Z alone.
         """
-        name = self.stack.whole.name
+        places = self.stack.places(folder, apart=apart)
         if not apart:
-            return write_all({Path(folder) / f"{name}.gcode": self.program})
-        digits = max(3, len(str(len(self.plans))))
-        texts = {}
-        for number in range(len(self.plans)):
-            place = Path(folder) / f"{name}-{number + 1:0{digits}d}.gcode"
-            texts[place] = _program(self.stack, self.plans, self.settle, self.warnings, [number])
-        return write_all(texts)
+            return write_all({places[0]: self.program})
+        return write_all(
+            {
+                place: _program(self.stack, self.plans, self.settle, self.warnings, [number])
+                for number, place in enumerate(places)
+            }
+        )
 
 
 def plan_layers(
@@ -183,6 +191,9 @@ def stacked(
     pages, offset = {one.page for one in designs}, settings.offset
     area = shapely.MultiPolygon(_polygons(union([one.area for one in designs])))
     drawn = Design(area, name, pages.pop() if len(pages) == 1 else None, alignment=designs[0].alignment)
+    if len({(one.file, one.source, one.recipe) for one in designs}) == 1:  # the layers of one file
+        first = designs[0]
+        drawn = replace(drawn, file=first.file, source=first.source, recipe=first.recipe)
     exposed = to_expose(drawn, process.resin, spot)
     sheet = replace(exposed, page=exposed.page or page)
     origin, notes = origin_of(sheet, machine, spot, settings.origin, offset)
@@ -196,7 +207,8 @@ def stacked(
             x, y = np.array(zero_of(alone, origin)) - zero
             offsets.append((float(x), float(y)))
     whole = _translated(exposed, -zero)
-    return Stack(z, whole, process, settings, plan_of, each, tuple(offsets), notes)
+    told = dict.fromkeys(sentence for one in designs for sentence in one.warnings)
+    return Stack(z, whole, process, settings, plan_of, each, tuple(offsets), (*notes, *told))
 
 
 def _checked(

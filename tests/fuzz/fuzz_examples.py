@@ -13,6 +13,7 @@ from typing import Any
 
 import gdstk
 import numpy as np
+import trimesh
 from PIL import Image, PngImagePlugin
 
 TESTS = Path(__file__).parents[1]
@@ -107,6 +108,28 @@ def board() -> list[bytes]:
         path = Path(folder, "a")
         boards.archive(path, boards.small())
         return [path.read_bytes()]
+
+
+def _meshes(kind: str) -> list[bytes]:
+    """A box, and one with a cavity and a hole in it, as a part."""
+    box, cavity = trimesh.creation.box((2, 2, 2)), trimesh.creation.box((1, 1, 1))
+    cavity.invert()
+    torn = trimesh.util.concatenate([box, cavity])
+    torn.update_faces(np.arange(len(torn.faces)) != 3)
+    saved = (one.export(file_type=kind) for one in (box, torn))
+    return [one.encode() if isinstance(one, str) else one for one in saved]
+
+
+def stl() -> list[bytes]:
+    return [*_meshes("stl"), *_meshes("stl_ascii")]
+
+
+def obj() -> list[bytes]:
+    return _meshes("obj")
+
+
+def threemf() -> list[bytes]:
+    return _meshes("3mf")
 
 
 def geojson() -> list[bytes]:

@@ -11,6 +11,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from laserpath.config.profiles import beams
 from laserpath.design import Arrangement, Reading, image, load
 from laserpath.design.alignment import fit_marks, marks_of
 from laserpath.design.board import excellon, load_board
+from laserpath.design.part import load_part
 from laserpath.design.reading import Black
 from laserpath.machine import convert
 from laserpath.physics import optics
@@ -90,6 +92,14 @@ def _sentences(design: Design) -> Sentences:
     if not design.area.is_valid:
         raise AssertionError("a design whose area is not valid")
     return (*design.warnings, *design.source)
+
+
+def _part(path: Path, variant: int) -> Sentences:
+    """The layers of a part; its unit is asked for, or given."""
+    layers = load_part(path, 0.25, unit=(None, "mm")[variant])
+    if not all(low < high for (low, _), (high, _) in pairwise(layers)):
+        raise AssertionError(f"layers at {[z for z, _ in layers]}")
+    return [sentence for _, one in layers for sentence in _sentences(one)]
 
 
 def _any(path: Path, variant: int) -> Sentences:
@@ -267,6 +277,9 @@ READERS = {
     "wkt": _design(examples.wkt, ".wkt", _DRAWING),
     "png": _design(examples.png, ".png", _IMAGE),
     "tiff": _design(examples.tiff, ".tif", _IMAGE),
+    "stl": Reader(".stl", examples.stl, _part, 2),
+    "obj": Reader(".obj", examples.obj, _part, 2),
+    "3mf": Reader(".3mf", examples.threemf, _part),
     "any": Reader("", examples.everything, _any, 10),
     "photo": Reader("", lambda: examples.png() + examples.tiff(), _ink),
     "gcode": Reader(".gcode", examples.gcode, _program, len(gcode.DIALECTS)),

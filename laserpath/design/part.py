@@ -1,0 +1,305 @@
+"""A part, drawn as a mesh, → its layers, each a design: STL, 3MF, OBJ.
+
+Layer k = 0, 1 … reaches from k h to (k + 1) h above the part's lowest point. Its area is the section of the
+part at its middle, (k + ½) h: on a slope, what the layer has too much below makes up for what it lacks
+above. n layers of thickness h are as high as the part to the nearest layer, |n h − H| ≤ h/2.
+
+**Section.** A vertex counts as above the plane z if its own z is at least that, so that none lies in the
+plane. A facet with vertices on both sides then has one edge that falls through the plane and one that rises
+through it, as its corners are counted, anticlockwise seen from outside. The piece of the section from the
+falling to the rising edge has the solid on its left. In a closed mesh every edge is run through as often up
+as down: pieces are joined at their edges, without comparing coordinates, and every ring closes. Rings are
+filled by their winding number, which is 1 in a body, 0 in its cavities, and 2 where two bodies overlap.
+
+**Closed** is a mesh each of whose edges is run through as often in one direction as in the other. One that
+is not is mended where only one result is possible: facets that are turned over, and holes of three or four
+edges. trimesh reads the files and mends the meshes; `pip install 'laserpath[parts]'` brings it.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import math
+import os
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+from laserpath.base import limits
+from laserpath.base.arrays import Floats
+from laserpath.base.checks import number
+from laserpath.base.errors import InputError, figure
+from laserpath.base.overlay import tidy
+from laserpath.base.quantities import LENGTH
+from laserpath.design import content, formats
+from laserpath.design.fill import EVENODD, NONZERO, check_reach, fill
+from laserpath.types import Design
+
+SUFFIXES = (".stl", ".3mf", ".obj")
+
+_THINNEST = 1e-3
+"""mm, the last digit of Z in programs."""
+_MOST = 20_000
+"""Layers of a part. A larger value cuts higher parts into thinner layers, in more time."""
+_SMALL, _LARGE = 0.2, 1000.0
+"""mm, longest side of a part outside which its unit is asked for: a smaller range asks more often."""
+_MM = {
+    "micron": 1e-3, "millimeter": 1.0, "centimeter": 10.0, "inch": 25.4, "foot": 304.8, "meter": 1000.0,
+}  # fmt: skip
+"""Unit of a 3MF file → mm; 3MF Core Specification 1.3, section 3.4."""
+
+Facets = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Solid:
+    """A closed mesh. vertices: (n, 3), mm.  facets: (m, 3), indices of vertices, anticlockwise from outside.
+
+    rule: by which its sections are filled.  warnings: what was mended.
+    """
+
+    vertices: Floats
+    facets: Facets
+    rule: str
+    warnings: tuple[str, ...]
+
+
+def is_part(path: str | os.PathLike[str]) -> bool:
+    """Whether the name is that of a part, not of a drawing."""
+    return Path(path).suffix.lower() in SUFFIXES
+
+
+def load_part(
+    path: str | os.PathLike[str], layer: float, *, unit: str | None = None, tolerance: float = 1e-4
+) -> tuple[tuple[float, Design], ...]:
+    """Cut a part into layers, for `plan_layers`: (z, area) each, the lowest first.
+
+    path: of an STL, 3MF or OBJ file.  layer: thickness of a layer, mm.  z: mm, of a layer's top above the
+    part's lowest point.  unit: of STL and OBJ, which state none: mm, um, nm, cm, in; None: mm, unless the
+    part would then be absurdly small or large.  tolerance: mm, to which outlines are simplified.
+    Raises InputError for what cannot be cut: a mesh that is open or empty, a layer thicker than the part.
+    """
+    path = Path(path)
+    for name, value in (("layer", layer), ("tolerance", tolerance)):
+        number(name, value)
+        if not 0 < value < math.inf:
+            raise InputError(f"{name} is {value} mm, but must be above 0")
+    try:
+        with limits.work():
+            solid = _solid(content(path), path.suffix.lower(), unit)
+            sections = tuple(_sections(solid, layer, tolerance))
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    source = (f"from {path.name}", f"cut into {len(sections)} layers of {layer:.9g} mm")
+    recipe = [
+        f'design = "{path.name}"',
+        f'layer = ["{layer:.9g}mm"]',
+        *([f'unit = "{unit}"'] if unit else []),
+    ]
+    return tuple(
+        (
+            z,
+            Design(
+                area, path.stem, warnings=solid.warnings, source=source, recipe=tuple(recipe),
+                file=str(path.resolve()),
+            ),
+        )
+        for z, area in sections
+    )  # fmt: skip
+
+
+@np.errstate(all="ignore")  # numbers that overflow are refused
+def _solid(data: bytes, suffix: str, unit: str | None) -> _Solid:
+    """The closed mesh of a file, in mm."""
+    if suffix not in SUFFIXES:
+        raise InputError(f"a part is an STL, 3MF or OBJ file, and this one ends in {suffix!r}")
+    if not data.strip():
+        raise InputError("the file is empty")
+    if known := formats.by_content(data):
+        raise InputError(f"it is a drawing ({known}), whatever its name ends in: name it so")
+    vertices, facets, own = _read(data, suffix)
+    if not len(facets):
+        raise InputError("the part is empty: the file has no facets, or it is damaged")
+    if facets.min() < 0 or facets.max() >= len(vertices):
+        raise InputError("it names vertices that it does not have: it is damaged")
+    if not np.isfinite(vertices).all():
+        raise InputError("the part has coordinates that are not finite")
+    vertices = _scale(np.ptp(vertices[facets], axis=(0, 1)), unit, own) * vertices
+    check_reach("the part", vertices)
+    return _closed(vertices, facets)
+
+
+def _read(data: bytes, suffix: str) -> tuple[Floats, Facets, float | None]:
+    """Vertices and facets as in `_Solid`, in the file's unit; and that unit in mm, if the file states it."""
+    try:
+        import lxml  # noqa: F401  # what trimesh needs for 3MF
+        import networkx  # noqa: F401  # and to mend
+        import trimesh
+    except ImportError:
+        raise InputError(
+            "parts in STL, 3MF and OBJ need the package trimesh: pip install 'laserpath[parts]'"
+        ) from None
+    logging.getLogger("trimesh").addHandler(
+        logging.NullHandler()
+    )  # what it says of a bad file is ours to say
+    own = _unit_of(data) if suffix == ".3mf" else None
+    try:
+        read: Any = trimesh.load_scene(
+            io.BytesIO(data), file_type=suffix[1:], skip_materials=True, process=False
+        ).to_mesh()
+        vertices = np.asarray(read.vertices, dtype=np.float64).reshape(-1, 3)
+        facets = np.asarray(read.faces, dtype=np.int64).reshape(-1, 3)
+    except Exception as error:  # whatever a reader of trimesh stumbles over
+        raise InputError(f"it cannot be read as {suffix[1:].upper()}, damaged or of another kind") from error
+    return vertices, facets, own
+
+
+def _unit_of(data: bytes) -> float:
+    """Mm of the unit that a 3MF file states. Raises InputError for what is no 3MF, or unpacks to too much."""
+    from defusedxml.ElementTree import iterparse
+
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            size = sum(one.file_size for one in archive.infolist())
+            limits.check("bytes", size, f"it holds {size >> 20} MiB unpacked")
+            name = next(name for name in archive.namelist() if name.lower().endswith("3d/3dmodel.model"))
+            with archive.open(name) as model:
+                _, root = next(iterparse(model, ("start",)))
+    except InputError:
+        raise
+    except Exception as error:  # of the archive, of what packs it, of its XML
+        raise InputError("it cannot be read as 3MF, damaged or of another kind") from error
+    unit = root.get("unit", "millimeter")
+    if unit not in _MM:
+        raise InputError(f"its unit is {unit!r}, but must be one of: {', '.join(_MM)}")
+    return _MM[unit]
+
+
+def _scale(size: Floats, unit: str | None, own: float | None) -> float:
+    """Mm of the file's unit. size: (3,) of the part in that unit.  own: mm, if the file states it."""
+    if unit is not None and unit not in LENGTH:
+        raise InputError(f"unit is {unit!r}, but must be one of: {', '.join(LENGTH)}")
+    if own is not None:
+        if unit is not None:
+            raise InputError("--unit says nothing about 3MF files, which state their own")
+        return own
+    if unit is not None:
+        return float(LENGTH[unit])
+    if not _SMALL <= size.max() <= _LARGE:
+        raise InputError(
+            f"the part is {_by(size)} mm if its numbers are mm, {_by(25.4 * size)} mm if they are inches, "
+            f"{_by(1000 * size)} mm if they are metres, {_by(size / 1000)} mm if they are micrometres: say "
+            "which by --unit mm, in, um, and scale a part in metres where it was drawn"
+        )
+    return 1.0
+
+
+def _by(size: Floats) -> str:
+    return " × ".join(figure(float(one), 3) for one in size)
+
+
+def _closed(vertices: Floats, facets: Facets) -> _Solid:
+    """The mesh with equal vertices merged, mended where that is safe; one that stays open is refused."""
+    import trimesh
+
+    mesh = trimesh.Trimesh(vertices, facets, process=True)
+    a, b, c = mesh.faces.T
+    mesh.update_faces((a != b) & (b != c) & (c != a))
+    if not len(mesh.faces):
+        raise InputError("the part is empty: all its facets are lines or points")
+    warnings, rule = [], NONZERO
+    if len(_open(mesh.faces)):
+        before = mesh.faces.copy()
+        trimesh.repair.fix_winding(mesh)
+        if turned := int((before != mesh.faces).any(axis=1).sum()):
+            # Which side of each surface is outside was not known before, and is not now.
+            rule = EVENODD
+            warnings.append(
+                f"{turned} of {len(before)} facets were turned over, so as to agree with their neighbours"
+            )
+    if len(_open(mesh.faces)):
+        before = len(mesh.faces)
+        trimesh.repair.fill_holes(mesh)
+        if added := len(mesh.faces) - before:
+            warnings.append(f"the mesh was open, and small holes in it were closed by {added} facets")
+    edges = _open(mesh.faces)
+    if len(edges):
+        x, y, z = (figure(float(one), 4) for one in mesh.vertices[edges[0]].mean(axis=0))
+        raise InputError(
+            f"the mesh is open: {len(edges)} of its edges lack a facet on one side, the first at x {x}, "
+            f"y {y}, z {z} mm; close it in the program that made it"
+        )
+    merged = np.array(mesh.vertices, dtype=np.float64)
+    return _Solid(merged, np.array(mesh.faces, dtype=np.int64), rule, tuple(warnings))
+
+
+def _open(facets: Facets) -> Facets:
+    """(k, 2) edges that are not run through as often in one direction as in the other."""
+    a, b = facets.ravel(), np.roll(facets, -1, axis=1).ravel()
+    edges, which = np.unique(np.sort(np.column_stack([a, b]), axis=1), axis=0, return_inverse=True)
+    balance = np.bincount(which.ravel(), weights=np.sign(b - a), minlength=len(edges))
+    found: Facets = edges[balance != 0]
+    return found
+
+
+def _sections(solid: _Solid, layer: float, tolerance: float) -> Iterator[tuple[float, shapely.MultiPolygon]]:
+    """The z of each layer's top, and its area; mm."""
+    heights = solid.vertices[:, 2]
+    low, size = float(heights.min()), np.ptp(solid.vertices, axis=0)
+    height = float(size[2])
+    if layer < _THINNEST:
+        raise InputError(
+            f"layers of {figure(1000 * layer, 4)} µm are thinner than the 1 µm to which programs give Z"
+        )
+    if layer > height * (1 + 1e-9):
+        raise InputError(f"a layer of {layer:g} mm is thicker than the part, which is {_by(size)} mm")
+    count = max(math.ceil(height / layer - 0.5 - 1e-6), 1)
+    if count > _MOST:
+        raise InputError(
+            f"the part has {count} layers of {layer:g} mm, but {_MOST} are the most: take thicker ones"
+        )
+    facets = solid.facets
+    bottom, top = heights[facets].min(axis=1), heights[facets].max(axis=1)
+    for k in range(count):
+        limits.spend()
+        z = low + (k + 0.5) * layer
+        rings = _rings(solid.vertices, facets[(bottom < z) & (top >= z)], z)
+        area = tidy(shapely.simplify(fill(rings, solid.rule), tolerance))
+        if area.is_empty:
+            raise InputError(
+                f"there is nothing in layer {k + 1} of {count}, {figure((k + 0.5) * layer, 4)} mm above the "
+                "lowest point: what is above hangs on nothing"
+            )
+        yield round((k + 1) * layer, 9), shapely.MultiPolygon(shapely.get_parts(area).tolist())
+
+
+def _rings(vertices: Floats, facets: Facets, z: float) -> list[Floats]:
+    """The closed rings, (n, 2) mm, in which facets that cross the plane z cut it; solids are on the left."""
+    above = vertices[:, 2] >= z
+    a, b = facets, np.roll(facets, -1, axis=1)
+    falls, rises = above[a] & ~above[b], ~above[a] & above[b]  # one of each in a facet
+    start, end = np.column_stack([b[falls], a[falls]]), np.column_stack([a[rises], b[rises]])
+    low, high = vertices[start[:, 0]], vertices[start[:, 1]]
+    share = ((z - low[:, 2]) / (high[:, 2] - low[:, 2]))[:, None]
+    points = low[:, :2] + share * (high - low)[:, :2]
+    following = np.empty(len(facets), dtype=np.int64)
+    following[np.lexsort(end.T)] = np.lexsort(start.T)  # the same edges, each as often
+    after, left = following.tolist(), [True] * len(facets)
+    rings: list[Floats] = []
+    for first in range(len(after)):
+        ring = []
+        at = first
+        while left[at]:
+            left[at] = False
+            ring.append(at)
+            at = after[at]
+        if len(ring) > 2:
+            rings.append(points[ring])
+    return rings

@@ -1,0 +1,146 @@
+"""`laserpath plan part.stl --layer 50um`: one program for all layers, dark wherever Z moves."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trimesh
+from builders import SPOKEN
+from commands import run
+from sets import one_fast
+
+import gcode
+import laserpath
+from laserpath.config import profiles
+from laserpath.machine import convert
+from laserpath.planning import stack as stacks
+from laserpath.types import Process, Settings, Spot
+
+QUICK = ("--machine", "my.toml", "--initial", "contour", "--iterations", "0", "-q")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A disc of two layers on one of three, at (10, 10), and a machine that travels 40 mm in Z."""
+    monkeypatch.chdir(tmp_path)
+    below, above = (trimesh.creation.cylinder(radius, height) for radius, height in ((0.8, 0.3), (0.5, 0.5)))
+    below.apply_translation((10, 10, 0.15))
+    above.apply_translation((10, 10, 0.25))
+    trimesh.util.concatenate([below, above]).export("part.stl")
+    text = profiles.text("machine", "grbl-diode-405")
+    Path("my.toml").write_text(text.replace("# z_travel_mm", "z_travel_mm"))
+    return tmp_path
+
+
+@pytest.fixture
+def planned(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The areas, mm², of the designs that have been planned."""
+    found: list[float] = []
+    plan = stacks.plan
+
+    def counted(design: laserpath.Design, *more: object) -> laserpath.Plan:
+        found.append(design.area.area)
+        return plan(design, *more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(stacks, "plan", counted)
+    return found
+
+
+def lit(program: str, z: float) -> np.ndarray:
+    """Ends of the lit moves at a height, (n, 2) mm."""
+    moves = gcode.parse(program, gcode.dialect("grbl"), 1000)
+    return moves.xy[1:][moves.on & (np.abs(moves.z[1:] - z) < 1e-6)]
+
+
+def test_a_part_is_one_program_and_equal_layers_are_planned_once(
+    planned: list[float], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("plan", "part.stl", "--layer", "100um", *QUICK[:-1], "--settle", "1.5", "--json") == 0
+    out, err = capsys.readouterr()
+    told = json.loads(out)
+    assert [one["z_mm"] for one in told["layers"]] == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5])
+    assert [one["plan"] for one in told["layers"]] == [0, 0, 0, 1, 1]
+    assert len(planned) == told["planned"] == 2
+    assert planned == pytest.approx([np.pi * 0.64, np.pi * 0.25], rel=0.01)
+    assert told["files"] == ["part.gcode"]
+    program = Path("part.gcode").read_text()
+    for z, radius in zip((0.1, 0.2, 0.3, 0.4, 0.5), (0.8, 0.8, 0.8, 0.5, 0.5), strict=True):
+        low, high = lit(program, z).min(axis=0), lit(program, z).max(axis=0)
+        assert (low + high) / 2 == pytest.approx((0.8, 0.8), abs=0.02), "the part's corner is the zero"
+        assert high - low == pytest.approx([2 * radius] * 2, abs=0.15)
+    moves = gcode.parse(program, gcode.dialect("grbl"), 1000)
+    assert not moves.on[np.diff(moves.z) != 0].any()
+    assert np.count_nonzero(moves.dwell == 1.5) == 5
+    assert "; from part.stl; cut into 5 layers of 0.1 mm" in program.replace("\n; ", "; ")
+    assert "5 layers, of which 2 differ" in err
+
+
+def test_a_program_for_each_layer(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("plan", "part.stl", "--layer", "0.25mm", "--apart", "-o", "out", *QUICK) == 0
+    names = sorted(path.name for path in Path("out").iterdir())
+    assert names == ["part-001.gcode", "part-002.gcode"]
+    for name, z in zip(names, (0.25, 0.5), strict=True):
+        moves = gcode.parse(Path("out", name).read_text(), gcode.dialect("grbl"), 1000)
+        assert set(np.round(moves.z[1:][moves.on], 6)) == {z}
+
+
+@pytest.mark.parametrize("name", one_fast(SPOKEN, "marlin"))
+def test_every_controller_is_dark_while_z_moves(name: str) -> None:
+    machine, dialect = SPOKEN[name], gcode.dialect(name)
+    done = laserpath.plan_layers(
+        laserpath.load_part("part.stl", 0.1),
+        Process(Spot(0.4), machine=machine),
+        Settings(initial="contour", iterations=0, pixels_per_fwhm=3.0),
+    )
+    moves = gcode.parse(done.program, dialect, machine.s_max)
+    climbs = np.diff(moves.z) != 0
+    assert sorted(set(np.round(moves.z[1:][moves.on], 6))) == [0.1, 0.2, 0.3, 0.4, 0.5]
+    assert not moves.on[climbs | moves.rapid].any()
+    found = gcode.check(done.program, dialect, convert.envelope(machine, dialect))
+    assert [one for one in found if one.severity == "error"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--layer", "100um"), "a part needs a Z, and machine 'generic 405 nm GRBL diode' names none"),
+        ((*QUICK,), "part.stl is a part: say once how thick its layers are, as in --layer 50um"),
+        (("--layer", "pads", *QUICK), "--layer of a part is the thickness of its layers"),
+        (("--layer", "50um", "--layer", "60um", *QUICK), "say once how thick"),
+        (("--layer", "2mm", *QUICK), "a layer of 2 mm is thicker than the part, which is 1.6 × 1.6 × 0.5 mm"),
+        (("--layer", "0.2um", *QUICK), "layers of 0.2 µm are thinner than the 1 µm"),
+        (
+            ("--layer", "0.1mm", "--unit", "cm", "--offset", "295,0mm", *QUICK),
+            "outside the machine's 0 to 300 mm",
+        ),
+        (("--layer", "1mm", "--unit", "in", "--scale", "2", *QUICK), "--scale is for drawings"),
+        (("--layer", "100um", "--grey", "0.1mm", *QUICK), "--grey is for drawings, and part.stl is a part"),
+        (("--layer", "100um", "--frame", *QUICK), "--frame is for drawings"),
+    ],
+)
+def test_what_cannot_be_planned_is_one_sentence_and_nothing_is_written(
+    arguments: tuple[str, ...], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(Path().iterdir())
+    assert run("plan", "part.stl", *arguments) == 2
+    (line,) = [one for one in capsys.readouterr().err.splitlines() if "cutting" not in one]
+    assert sentence in line
+    assert sorted(Path().iterdir()) == before
+
+
+def test_a_part_larger_than_the_machine(capsys: pytest.CaptureFixture[str]) -> None:
+    trimesh.creation.box((400, 10, 10)).export("long.stl")
+    assert run("plan", "long.stl", "--layer", "5mm", *QUICK) == 2
+    assert "400 mm long in x, above the 300 mm of machine" in capsys.readouterr().err
+    trimesh.creation.box((10, 10, 50)).export("high.stl")
+    assert run("plan", "high.stl", "--layer", "5mm", *QUICK) == 2
+    assert "layer 9 at z 45 mm is outside the 0 to 40 mm in which machine" in capsys.readouterr().err
+
+
+def test_the_options_of_parts_are_refused_for_drawings(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"><rect width="1" height="1"/></svg>')
+    assert run("plan", "a.svg", "--apart", *QUICK) == 2
+    assert "--apart is for the layers of a part (STL, 3MF, OBJ)" in capsys.readouterr().err

@@ -1,0 +1,212 @@
+"""Parts as meshes: their layers against closed forms, what is mended, what is refused."""
+
+from __future__ import annotations
+
+import math
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trimesh
+
+import laserpath
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
+from laserpath.design.part import load_part
+
+SIDES = 256
+POLYGON = SIDES / (2 * math.pi) * math.sin(2 * math.pi / SIDES)
+"""Area of the regular polygon that stands for a circle, in that of the circle."""
+
+
+def saved(mesh: trimesh.Trimesh, folder: Path, name: str = "part.stl") -> Path:
+    path = folder / name
+    mesh.export(path)
+    return path
+
+
+def areas(path: Path, layer: float, **more: float) -> Floats:
+    return np.array([one.area.area for _, one in load_part(path, layer, **more)])  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def cone(tmp_path: Path) -> Path:
+    """Radius 2 mm, height 4 mm, the point above."""
+    return saved(trimesh.creation.cone(2, 4, sections=SIDES), tmp_path, "cone.stl")
+
+
+@pytest.mark.parametrize("suffix", ["stl", "obj", "3mf"])
+def test_a_cone_s_layers_are_its_sections_at_the_middle_of_each_layer(suffix: str, tmp_path: Path) -> None:
+    """A(z) = π r² (1 − z/H)²; the sum of the layers is its volume but for the square of their thickness."""
+    path = saved(trimesh.creation.cone(2, 4, sections=SIDES), tmp_path, f"cone.{suffix}")
+    layers = load_part(path, 0.1)
+    middles = np.arange(40) * 0.1 + 0.05
+    exact = POLYGON * math.pi * 4 * (1 - middles / 4) ** 2
+    assert [z for z, _ in layers] == pytest.approx(0.1 * np.arange(1, 41), abs=1e-9)
+    assert [one.area.area for _, one in layers] == pytest.approx(exact, abs=2e-3)
+    volume = 0.1 * sum(one.area.area for _, one in layers)
+    assert volume == pytest.approx(POLYGON * math.pi * 16 / 3, rel=(0.1 / 4) ** 2)
+
+
+def test_a_washer_has_its_hole_in_each_layer(tmp_path: Path) -> None:
+    washer = trimesh.creation.annulus(1, 2, 1, sections=SIDES)
+    for _, one in load_part(saved(washer, tmp_path), 0.25):
+        (ring,) = one.area.geoms
+        assert len(ring.interiors) == 1
+        assert ring.area == pytest.approx(POLYGON * math.pi * 3, rel=1e-3)
+
+
+def test_cavities_are_empty_and_bodies_that_overlap_are_one(tmp_path: Path) -> None:
+    hollow = trimesh.creation.box((4, 4, 4))
+    cavity = trimesh.creation.box((2, 2, 2))
+    cavity.invert()
+    inside = trimesh.util.concatenate([hollow, cavity])
+    assert areas(saved(inside, tmp_path), 1.0) == pytest.approx([16, 12, 12, 16])
+    other = trimesh.creation.box((4, 4, 4))
+    other.apply_translation((2, 0, 0))
+    both = trimesh.util.concatenate([hollow, other])
+    assert areas(saved(both, tmp_path), 1.0) == pytest.approx([24] * 4)
+    other.apply_translation((2, 4, 0))  # they share an edge, where four facets meet
+    touching = trimesh.util.concatenate([hollow, other])
+    assert areas(saved(touching, tmp_path), 1.0) == pytest.approx([32] * 4)
+
+
+def test_a_plane_through_vertices_and_level_facets_is_cut(tmp_path: Path) -> None:
+    """The middle of the second layer is the top of the lower step."""
+    low, high = trimesh.creation.box((2, 2, 1.5)), trimesh.creation.box((1, 1, 2))
+    low.apply_translation((0, 0, 0.75))
+    high.apply_translation((0, 0, 1.0))
+    found = areas(saved(trimesh.util.concatenate([low, high]), tmp_path), 1.0)
+    assert found[0] == pytest.approx(4)
+    assert found[1] in (pytest.approx(1), pytest.approx(4))
+
+
+def test_where_it_lies_is_kept_but_for_its_height(tmp_path: Path) -> None:
+    box = trimesh.creation.box((2, 1, 1))
+    box.apply_translation((30, 20, -7))
+    ((z, one),) = load_part(saved(box, tmp_path), 1.0)
+    assert (z, one.bounds) == (1.0, pytest.approx((29, 19.5, 31, 20.5)))
+
+
+@pytest.mark.parametrize(("layer", "count"), [(0.1, 10), (0.3, 3), (0.4, 2), (1.0, 1), (0.66, 2)])
+def test_the_layers_are_as_high_as_the_part_to_the_nearest_layer(
+    layer: float, count: int, tmp_path: Path
+) -> None:
+    assert len(areas(saved(trimesh.creation.box((1, 1, 1)), tmp_path), layer)) == count
+
+
+def test_a_small_hole_is_closed_and_said(tmp_path: Path) -> None:
+    box = trimesh.creation.box((2, 2, 2))
+    box.update_faces(np.arange(len(box.faces)) != 4)
+    layers = load_part(saved(box, tmp_path), 0.5)
+    assert [one.area.area for _, one in layers] == pytest.approx([4] * 4)
+    assert "was open" in layers[0][1].warnings[0]
+
+
+def test_facets_that_are_turned_over_are_turned_back(tmp_path: Path) -> None:
+    """Also of a part with a cavity, which does not become solid."""
+    hollow = trimesh.creation.box((4, 4, 4))
+    cavity = trimesh.creation.box((2, 2, 2))
+    cavity.invert()
+    both = trimesh.util.concatenate([hollow, cavity])
+    facets = both.faces.copy()
+    facets[[3, 17]] = facets[[3, 17], ::-1]
+    path = saved(trimesh.Trimesh(both.vertices, facets, process=False), tmp_path)
+    layers = load_part(path, 1.0)
+    assert [one.area.area for _, one in layers] == pytest.approx([16, 12, 12, 16])
+    assert "turned over" in layers[0][1].warnings[0]
+
+
+def test_an_open_mesh_is_refused_with_a_place(tmp_path: Path) -> None:
+    """A quarter of its side is missing, which could be closed in many ways."""
+    tube = trimesh.creation.cylinder(1, 3, sections=32)
+    middles = tube.triangles_center
+    tube.update_faces(~((middles[:, 0] > 0.3) & (middles[:, 1] > 0.3)))
+    with pytest.raises(
+        InputError, match=r"the mesh is open: \d+ of its edges .* x (\S+), y (\S+), z (\S+) mm"
+    ) as found:
+        load_part(saved(tube, tmp_path), 0.1)
+    words = str(found.value).replace(",", "").split()
+    x, y = (float(words[words.index(name) + 1]) for name in ("x", "y"))
+    assert 0 <= x <= 1 and 0 <= y <= 1 and "\n" not in str(found.value)
+
+
+def test_units(tmp_path: Path) -> None:
+    """STL and OBJ state none, and absurd sizes are asked about; 3MF states its own."""
+    metres = saved(trimesh.creation.box((0.02, 0.02, 0.01)), tmp_path, "metres.stl")
+    with pytest.raises(InputError, match=r"0\.02 × 0\.02 × 0\.01 mm if .* 20 × 20 × 10 mm if .* metres"):
+        load_part(metres, 0.05)
+    assert areas(metres, 0.005, unit="mm") == pytest.approx([4e-4] * 2)  # type: ignore[arg-type]
+    inches = saved(trimesh.creation.box((1, 1, 1)), tmp_path, "inches.stl")
+    assert areas(inches, 12.7, unit="in") == pytest.approx([25.4**2] * 2)  # type: ignore[arg-type]
+    model = saved(trimesh.creation.box((1, 1, 1)), tmp_path, "own.3mf")
+    assert areas(model, 0.5) == pytest.approx([1, 1])
+    with zipfile.ZipFile(model) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(model, "w") as archive:
+        for name, data in files.items():
+            archive.writestr(name, data.replace(b'unit="millimeter"', b'unit="inch"'))
+    assert areas(model, 12.7) == pytest.approx([25.4**2] * 2)
+    with pytest.raises(InputError, match="--unit says nothing about 3MF"):
+        load_part(model, 1.0, unit="mm")
+    with pytest.raises(InputError, match="unit is 'mile'"):
+        load_part(inches, 1.0, unit="mile")
+
+
+@pytest.mark.parametrize(
+    ("layer", "sentence"),
+    [
+        (5.0, "a layer of 5 mm is thicker than the part, which is 4 × 4 × 4 mm"),
+        (0.0005, "layers of 0.5 µm are thinner than the 1 µm"),
+        (-1.0, "layer is -1.0 mm, but must be above 0"),
+        (math.nan, "layer is nan mm, but must be above 0"),
+    ],
+)
+def test_layers_that_cannot_be(layer: float, sentence: str, cone: Path) -> None:
+    with pytest.raises(InputError, match=sentence):
+        load_part(cone, layer)
+
+
+def test_what_hangs_on_nothing_is_refused(tmp_path: Path) -> None:
+    upper = trimesh.creation.box((1, 1, 1))
+    upper.apply_translation((0, 0, 3))
+    gap = trimesh.util.concatenate([trimesh.creation.box((1, 1, 1)), upper])
+    with pytest.raises(InputError, match=r"nothing in layer 3 of 8, 1\.25 mm above .* hangs on nothing"):
+        load_part(saved(gap, tmp_path), 0.5)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "sentence"),
+    [
+        ("empty.stl", b"", "the file is empty"),
+        ("none.stl", b"solid none\nendsolid none\n", "the part is empty"),
+        (
+            "cut.stl",
+            bytes(80) + (9).to_bytes(4, "little") + bytes(70),
+            "the part is empty: .* is damaged",
+        ),
+        ("text.obj", b"hello\n", "the part is empty"),
+        ("no.3mf", b"PK\x03\x04", "cannot be read as 3MF"),
+        ("drawing.stl", b'<svg xmlns="http://www.w3.org/2000/svg"/>', r"it is a drawing \(SVG\)"),
+        ("part.step", b"ISO-10303-21;", "a part is an STL, 3MF or OBJ file"),
+    ],
+)
+def test_files_that_are_no_parts(name: str, data: bytes, sentence: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=sentence) as found:
+        load_part(path, 0.1)
+    assert str(found.value).startswith(str(path)) and "\n" not in str(found.value)
+
+
+def test_without_trimesh_it_says_what_to_install(cone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "trimesh", None)
+    with pytest.raises(InputError, match=r"need the package trimesh: pip install 'laserpath\[parts\]'"):
+        load_part(cone, 0.1)
+
+
+def test_a_drawing_s_reader_names_the_way(cone: Path) -> None:
+    with pytest.raises(InputError, match=r"laserpath plan part\.stl --layer 50um"):
+        laserpath.load(cone, tolerance=0.01)
