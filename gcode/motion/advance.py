@@ -1,13 +1,14 @@
-"""Commands for a laser that is late on a gantry: its changes come early, at earlier places.
+"""Commands for a laser that is late on a gantry: its changes come early.
 
 A head that moves as a planner lets it is at s(t) along its path. A change of the light that is due at the
 place s(T) must be commanded at T − d, with d the delay of the laser, on or off: a vertex is inserted at
 s(T − d), across the vertices that lie between, and around corners. The line that ends a travel is lit before
 the travel is over, the end of a stroke is dark.
 
-The motion stays as it is: vertices on a line do not slow the head. What a row commands from t₁ to t₂ shines
-from t₁ + d to t₂ + d, so its energy is that of the places which the head passes then, and the power that
-follows the speed is corrected for the speed that the head had d before (`correction`).
+The motion stays as it is, since vertices on a line do not slow the head; where they do, near corners on
+Klipper, it is executed anew. What a row commands from t₁ to t₂ shines from t₁ + d to t₂ + d, so its energy is
+that of the places which the head passes then, and the power that follows the speed is corrected for the speed
+that the head had d before (`correction`).
 """
 
 from __future__ import annotations
@@ -231,10 +232,8 @@ def _snapped(moves: Moves, place: Floats, least: float) -> Floats:
     """Places, those nearer than `least` to a vertex moved to it, and those in a dwell to its end."""
     row = np.minimum(np.floor(place).astype(np.int64), len(moves) - 1)
     share, length = place - row, moves.length[row]
-    near = np.where(share * length < least, row, place)
-    near = np.where((1 - share) * length < least, row + 1, near)
-    both = np.minimum(share, 1 - share) * length < least
-    near = np.where(both & (share > 0.5), row + 1, near)
+    near = np.minimum(share, 1 - share) * length < least
+    near = np.where(near, np.where(share > 0.5, row + 1, row), place)
     return np.where(moves.still[row] & (share > 0), row + 1, near)
 
 
