@@ -85,8 +85,8 @@ def _untold_shape(result: Fit) -> Iterator[str]:
     if not result.certain:
         yield (
             f"the sizes do not tell the spot's shape: {_shapes(result)}, by AICc; the intervals hold for "
-            f"all of them, the spot is written as {result.profile}; measure more dots, and lines of 2 to "
-            f"{TRUSTED:g} critical doses"
+            f"all of them, and plans are least wrong with {result.profile}; measure more dots, and lines of "
+            f"2 to {TRUSTED:g} critical doses"
         )
 
 

@@ -97,6 +97,16 @@ def line_profile(profile: str, photons: int) -> LineProfile:
 
 
 @lru_cache(maxsize=8)
+def line_dose(profile: str, photons: int) -> tuple[Floats, Floats]:
+    """Distances u up to 16 FWHM, and L(u) there, with the tails that `line_profile` leaves out."""
+    spot = Spot(1.0, profile, photons=photons)
+    # The period of the sum, 64 FWHM, is beyond what is tabulated.
+    f = (np.arange(int(64 * optics.cutoff(spot, 1e-3)) + 1) + 0.5) / 64
+    u = np.linspace(0.0, 16.0, 801)
+    return u, np.cos(2 * np.pi * u[:, None] * f) @ optics.transfer(spot, f) / 32
+
+
+@lru_cache(maxsize=8)
 def stroke_profile(profile: str, photons: int) -> StrokeProfile:
     """The tables for short strokes of a spot profile."""
     spot = Spot(1.0, profile, photons=photons)

@@ -40,10 +40,12 @@ from laserpath.calibration.estimates import (
     Estimate,
     FitSolution,
 )
-from laserpath.calibration.model import GROUPS, Data, Unknowns
+from laserpath.calibration.model import GROUPS, Data, Unknowns, line_dose
 
 _CERTAIN = 1e-6
 """Standard error of what a candidate takes as given; 0 would divide by 0."""
+_STRIPES = 32
+"""Lines of the widest stripe by which spots are compared; more weigh faint tails more."""
 _NONE = 1e-4
 """Weight below which a candidate does not widen an interval."""
 
@@ -146,13 +148,50 @@ def weights_of(candidates: Sequence[Candidate]) -> dict[str, float]:
 
 
 def chosen(candidates: Sequence[Candidate]) -> Candidate:
-    """The profile with the largest weight; elliptical only if the sizes tell that it is."""
+    """The candidate to plan with: the profile with `SURE` of the weight, or else the most robust one.
+
+    It is elliptical only if the sizes tell that it is.
+    """
     totals = weights_of(candidates)
-    profile = next(iter(totals))
-    own = [one for one in candidates if one.profile == profile]
-    oval = sum(one.weight for one in own if one.oval) >= SURE * totals[profile]
-    kinds = [one for one in own if one.oval == oval]
-    return (kinds or own)[0]
+    kept = []
+    for profile, total in totals.items():
+        own = [one for one in candidates if one.profile == profile]
+        oval = sum(one.weight for one in own if one.oval) >= SURE * total
+        best = next((one for one in own if one.oval == oval), own[0])
+        kept.append(replace(best, weight=total))
+    likely = [one for one in kept if one.weight > 1 - SURE]
+    if kept[0].weight >= SURE or len(likely) < 2:
+        return kept[0]
+    step = float(kept[0].solution.physics.fwhm[1]) / 2
+    return min(likely, key=lambda one: sum(other.weight * edge_error(one, other, step) for other in likely))
+
+
+def edge_error(plan: Candidate, truth: Candidate, step: float) -> float:
+    """RMS error in mm of the edges of stripes of lines along x, planned with one spot and drawn by another.
+
+    The lines of a stripe are `step` (mm) apart, and have the energy that brings its edge, by the plan, as far
+    beyond the outermost one. Stripes are of one to `_STRIPES` lines: in wide ones the tails of spots add up.
+    """
+    errors = []
+    for count in 2 ** np.arange(_STRIPES.bit_length()):
+        places = step * (np.arange(count) - (count - 1))  # the outermost line at 0
+        y = np.linspace(0, 6, 241) * step
+        planned, drawn = (_stripe(one, places, y) for one in (plan, truth))
+        energy = 1 / float(np.interp(step, y, planned))
+        # Where the drawn dose falls below the critical one; at the middle of the line if it is nowhere above.
+        below = np.flatnonzero(energy * drawn <= 1)
+        edge = float(y[below[0]]) if below.size else float(y[-1])
+        errors.append(edge - step)
+    return float(np.sqrt(np.mean(np.square(errors))))
+
+
+def _stripe(one: Candidate, places: Floats, y: Floats) -> Floats:
+    """(N,) dose at y of lines of energy 1 at `places`, mm, in critical doses."""
+    physics = one.solution.physics
+    width = float(physics.fwhm[1])
+    reach, light = line_dose(one.profile, one.data.model.order)
+    dose = np.interp(np.abs(y[:, None] - places) / width, reach, light).sum(axis=1)
+    return dose / width / float(physics.critical_dose)
 
 
 def estimates_of(candidates: Sequence[Candidate], choice: Candidate) -> Iterator[Estimate]:

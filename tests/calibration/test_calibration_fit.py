@@ -14,7 +14,9 @@ from synthetic import TRUE, filled_in, items
 
 from laserpath import InputError, Process, Spot
 from laserpath.calibration import Estimate, Item, Measured, Measurements, Options, fit
-from laserpath.calibration.model import Physics, SizeModel
+from laserpath.calibration.estimates import first_guess, solve
+from laserpath.calibration.model import Data, Physics, SizeModel, Unknowns
+from laserpath.calibration.shapes import Candidate, chosen, edge_error
 from laserpath.types import FITTED_PROFILES, Resin
 
 QUICK = Options(spot="airy", elliptical=False, speed=TRUE.speed)
@@ -178,6 +180,24 @@ def test_where_shapes_cannot_be_told_apart_the_intervals_hold_all_of_them() -> N
 
 
 @pytest.mark.slow
+def test_where_shapes_cannot_be_told_apart_the_plan_takes_the_most_robust_one() -> None:
+    """A Gaussian is between an Airy spot and a flat top, so that it is never far off."""
+    measured = filled_in(np.random.default_rng(23))
+    candidates = []
+    for name, weight in (("flat-top", 0.40), ("airy", 0.35), ("gaussian", 0.25)):
+        data, physics = Data.of(measured, name), fit(measured, replace(QUICK, spot=name)).physics
+        unknowns = Unknowns(("fwhm", "critical_dose", "penetration_depth", "e_c", "reciprocity"), physics)
+        theta = first_guess(data, unknowns)
+        found = solve(data, unknowns, theta, {}, False, None)
+        candidates.append(Candidate(name, data, found, weight=weight))
+    step = TRUE.fwhm[0] / 2
+    wrong = {one.profile: sum(o.weight * edge_error(one, o, step) for o in candidates) for one in candidates}
+    assert all(edge_error(one, one, step) < 1e-5 for one in candidates)
+    assert chosen(candidates).profile == "gaussian" == min(wrong, key=lambda name: wrong[name])
+    sure = [replace(one, weight=w) for one, w in zip(candidates, (0.96, 0.02, 0.02), strict=True)]
+    assert chosen(sure).profile == "flat-top"
+
+
 def test_failing_reciprocity_is_reported_and_the_dose_is_for_the_requested_speed() -> None:
     failing = replace(TRUE, reciprocity=0.15)
     measured = filled_in(np.random.default_rng(8), failing)
