@@ -189,7 +189,7 @@ def test_verdict_says_time_and_what_to_change(job: Job, page: Reader) -> None:
 def test_settings_to_plan_again_are_all_there(job: Job, page: Reader) -> None:
     records = {row[0]: row[1] for row in page.rows["other"]}
     for part in (job.settings, job.process.spot, job.process.resin, job.process.machine):
-        other = {"square_corner_velocity", "minimum_cruise_ratio"}  # Klipper's
+        other = {"square_corner_velocity", "minimum_cruise_ratio", "shapers"}  # Klipper's
         assert {f.name for f in fields(part)} - other <= set(records)
     assert not other & set(records)
     assert records["segment_fwhm"] == "1"
