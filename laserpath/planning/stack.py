@@ -25,7 +25,7 @@ from laserpath.base.checks import a_list as check_list
 from laserpath.base.checks import number as check_number
 from laserpath.base.errors import InputError, one_line
 from laserpath.base.files import write_all
-from laserpath.base.overlay import differing, union
+from laserpath.base.overlay import differing, minus, union, within
 from laserpath.base.plan_steps import PlanPart
 from laserpath.design import FLATTEN_FWHM, as_design
 from laserpath.machine import convert
@@ -33,6 +33,7 @@ from laserpath.machine.gate import verified
 from laserpath.machine.placement import check_fits, origin_of, to_expose, zero_of
 from laserpath.machine.rest import rested
 from laserpath.physics import optics
+from laserpath.physics.resin import cure_depth
 from laserpath.planning.forecasts import Forecast, forecast
 from laserpath.planning.headers import header
 from laserpath.planning.pipeline import ColourListener, Plan, listener_of, plan
@@ -48,6 +49,9 @@ _SAME_HEIGHT = 1e-3
 _LISTED = 5
 _THICKNESS = 0.05
 """Relative difference of thickness from which a warning says that one critical dose does not suit all."""
+
+_FAINT = 1e-3
+"""Part of a layer's light that still counts below it; a smaller one counts more layers."""
 
 Made = TypeVar("Made")
 Box = tuple[float, float, float, float]
@@ -326,7 +330,9 @@ def plan_stack(stack: Stack, *, settle: float = 0.0, progress: ColourListener | 
         )
     )
     plans = [each[number] for number in stack.plan_of]
-    warnings = (*stack.notes, *_warnings(stack.z, plans), *_uneven(stack.z))
+    warnings = (
+        *stack.notes, *_warnings(stack.z, plans), *_uneven(stack.z), *_printed_through(stack, plans)
+    )  # fmt: skip
     program = _program(stack, plans, settle, warnings, range(len(plans)))
     return LayerPlans(stack, each, settle, program, warnings)
 
@@ -417,4 +423,36 @@ def _uneven(heights: Sequence[float]) -> tuple[str, ...]:
     return (
         f"the layers are {thickness.min():g} to {thickness.max():g} mm thick, but are all planned with one "
         "critical dose; give all one height, the first layer's too",
+    )
+
+
+def _printed_through(stack: Stack, plans: Sequence[Plan]) -> tuple[str, ...]:
+    """A sentence on how far light cures below overhangs that are wider than the spot, if that can be known.
+
+    Layers j ≥ k that lie over an overhang of layer k, each exposed with E_j at its own top z_j, leave there,
+    at the depth z below z_k, the dose e^(−z/D_p) Σ E_j e^(−(z_j − z_k)/D_p). It cures down to
+    C_d = D_p ln(Σ/E_c) (Jacobs 1992, Rapid Prototyping & Manufacturing), of which C_d − (z_k − z_(k−1)) is
+    below the layer. E_j: mJ/mm², the plan's energy over its area.
+    """
+    resin, reach = stack.process.resin, optics.fwhm(stack.process.spot) / 2
+    if resin.e_c is None or resin.penetration_depth is None or resin.tone != "negative" or resin.order != 1:
+        return ()
+    depth, power, z = resin.penetration_depth, stack.process.machine.power_max, stack.z
+    areas = [stack.each[number].area for number in stack.plan_of]
+    through: dict[float, float] = {}
+    for k in (k for k in range(1, len(z)) if stack.plan_of[k] != stack.plan_of[k - 1]):
+        over, sum_ = minus(areas[k], areas[k - 1]).buffer(-reach), 0.0
+        for j in range(k, len(z)):
+            over, share = within(over, areas[j]), np.exp((z[k] - z[j]) / depth)
+            if over.is_empty or share < _FAINT:
+                break
+            sum_ += power * plans[j].run.exposure / areas[j].area * share
+        if sum_:
+            through[z[k]] = float(cure_depth(sum_, resin.e_c, depth)) - (z[k] - z[k - 1])
+    if not through or max(through.values()) <= 0:
+        return ()
+    worst = max(through, key=through.__getitem__)
+    return (
+        f"overhangs print through by about {1000 * through[worst]:.0f} µm at most, below the layer at z "
+        f"{worst:g} mm: each layer is planned as if alone, but its light goes on below it",
     )
