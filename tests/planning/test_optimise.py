@@ -115,7 +115,7 @@ def test_an_interrupt_before_anything_was_found_gives_the_start_back():
         def at_contrast(self, contrast):
             raise KeyboardInterrupt
 
-    fields = ("target", "coverage", "resin", "over", "scale", "contrast")
+    fields = ("scene", "scale", "contrast", "over")
     broken = Interrupted(**{name: getattr(OBJECTIVE, name) for name in fields})
     solution = run(objective=broken)
     assert solution.stopped and len(solution.loss) == 0

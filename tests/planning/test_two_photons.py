@@ -129,7 +129,8 @@ def test_tuning_finds_the_best_single_power():
 
 
 def test_a_dose_that_single_precision_cannot_hold_is_refused_in_a_sentence():
-    objective = replace(OBJECTIVE, resin=Resin(order=5, critical_dose=1e34))
+    faint = replace(OBJECTIVE.scene, resin=Resin(order=5, critical_dose=1e34))
+    objective = replace(OBJECTIVE, scene=faint)
     with pytest.raises(InputError, match=r"critical dose 1e\+34 \(mW/mm²\)⁵ s is not between 1e-30"):
         dose_to_size(started(), MODEL, objective, SLOW)
 

@@ -28,7 +28,7 @@ def loss_of(made: Design, spot: Spot = SPOT, resin: Resin = RESIN) -> Objective:
 
 def limit_of(made: Design, spot: Spot = SPOT, resin: Resin = RESIN, **options) -> measure.Limit:
     loss = loss_of(made, spot, resin)
-    return limit(made, loss.target, spot, resin.critical_dose, loss, **options)
+    return limit(made, loss.scene.target, spot, resin.critical_dose, loss, **options)
 
 
 def bars(width: float, gap: float, length: float = 8.0) -> Design:
@@ -179,6 +179,6 @@ def test_every_bad_sample_belongs_to_one_place(wide):
 def test_what_cannot_be_used_is_refused():
     loss = loss_of(CLOSE)
     with pytest.raises(InputError, match="evaluations is 0"):
-        limit(CLOSE, loss.target, SPOT, 0.2, loss, evaluations=0)
+        limit(CLOSE, loss.scene.target, SPOT, 0.2, loss, evaluations=0)
     with pytest.raises(InputError, match="loss is nan at evaluation 0"):
-        limit(CLOSE, loss.target, SPOT, 0.2, lambda dose: (np.nan, dose))
+        limit(CLOSE, loss.scene.target, SPOT, 0.2, lambda dose: (np.nan, dose))
