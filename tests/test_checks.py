@@ -21,6 +21,12 @@ from laserpath.types import Grid, Machine, Resin, Settings, Spot
         (lambda: Grid((0, "a"), 0.1, (10, 10)), "grid origin is (0, 'a'), but must be numbers"),
         (lambda: Resin(critical_dose="20"), "resin critical_dose is '20', but must be a number"),
         (lambda: Machine(speed_max=(50, "a")), "machine speed_max is (50, 'a'), but must be numbers"),
+        (lambda: Machine(backlash=(0, "a")), "machine backlash is (0, 'a'), but must be numbers"),
+        (lambda: Machine(backlash=0.1), "machine backlash is 0.1, but must be two numbers, of x and y"),
+        (
+            lambda: Machine(shapers=None),
+            "machine shapers are None, but must be two, of x and y, each a Shaper or None",
+        ),
         (lambda: Settings(pitch_fwhm="1.2fwhm"), "pitch_fwhm is '1.2fwhm', but must be a number"),
     ],
 )

@@ -254,7 +254,9 @@ def fit(measurements: Measurements, options: Options | None = None) -> Fit:
     data = {profile: Data.of(measurements, profile) for profile in _profiles(measurements, options)}
     first = next(iter(data.values()))
     if not first.size.size and not first.seen.size:
-        raise InputError("nothing is filled in: neither a size nor whether an item is visible")
+        raise InputError(
+            "nothing is filled in of lines, dots and wedges: neither a size nor whether one is visible"
+        )
     levels = measurements.levels
     given = Physics(
         _given_widths(options), 1.0, speed=_speed(first, options),

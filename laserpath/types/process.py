@@ -156,6 +156,9 @@ class Machine:
             )
         between(self, minimum_cruise_ratio=(0, 0.99), lag=(0, 1))
         between(self, laser_on_delay=(0, 1), laser_off_delay=(0, 1))
+        number("machine backlash", self.backlash)
+        if np.shape(self.backlash) != (2,):
+            raise InputError(f"machine backlash is {self.backlash}, but must be two numbers, of x and y")
         if not (min(self.backlash) >= 0 and max(self.backlash) <= _MOST_BACKLASH):
             raise InputError(
                 f"machine backlash is {self.backlash} mm, but must be between 0 and {_MOST_BACKLASH:g} mm"
@@ -245,12 +248,14 @@ def check_look_ahead(machine: Machine, dialect: gcode.Dialect) -> None:
 def _check_shapers(machine: Machine) -> None:
     """Raise InputError for shapers that are none, or on a controller that is not modelled with any."""
     shapers, firmware = machine.shapers, gcode.dialect(machine.dialect).firmware
-    if len(shapers) != 2 or not all(one is None or isinstance(one, gcode.motion.Shaper) for one in shapers):
+    if not (isinstance(shapers, tuple) and len(shapers) == 2) or not all(
+        one is None or isinstance(one, gcode.motion.Shaper) for one in shapers
+    ):
         raise InputError(f"machine shapers are {shapers}, but must be two, of x and y, each a Shaper or None")
     if any(shapers) and not firmware.shapes:
         raise InputError(
-            f"machine has the input shaper {next(filter(None, shapers))}, but of {firmware.title} none is "
-            "modelled; turn it off there, and leave it out of the profile"
+            f"machine has the input shaper {next(filter(None, shapers))}, but none is modelled for "
+            f"{firmware.title}; turn it off there, and leave it out of the profile"
         )
 
 

@@ -51,7 +51,7 @@ def test_runs_up_are_longer_by_the_shaper() -> None:
 
 
 def test_a_shaper_needs_a_controller_that_is_modelled_with_one() -> None:
-    with pytest.raises(ValueError, match="but of Marlin none is modelled; turn it off there"):
+    with pytest.raises(ValueError, match="but none is modelled for Marlin; turn it off there"):
         replace(PRINTER, dialect="marlin")
     with pytest.raises(ValueError, match="must be two, of x and y"):
         replace(PRINTER, shapers=("mzv", None))  # type: ignore[arg-type]

@@ -125,6 +125,10 @@ CHORD = 1 / 250
 """Largest distance of a piece from the shaped place at the same time, in `longest`. A larger one makes fewer,
 longer pieces."""
 
+_FREQUENCY_MIN = 1.0
+"""Least frequency, Hz; frames resonate at 20 Hz and above. A shaper lasts up to two periods: of a smaller one
+run-ups would take minutes, and samples fill the memory."""
+
 _APART = 1e-9
 """s, least time between two cuts."""
 
@@ -152,8 +156,10 @@ class Shaper:
         if self.kind not in KINDS:
             near = did_you_mean(self.kind, KINDS) or f"; known: {', '.join(KINDS)}"
             raise GcodeError(f"shaper_type {self.kind!r} is unknown{near}")
-        if not 0 < self.frequency < math.inf:
-            raise GcodeError(f"shaper_freq is {self.frequency:g} Hz, but must be above 0")
+        if not _FREQUENCY_MIN <= self.frequency < math.inf:
+            raise GcodeError(
+                f"shaper_freq is {self.frequency:g} Hz, but must be at least {_FREQUENCY_MIN:g} Hz"
+            )
         most = KINDS[self.kind][0]
         if not 0 <= self.damping <= most:
             raise GcodeError(

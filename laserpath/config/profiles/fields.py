@@ -79,6 +79,9 @@ SHAPERS = (
 )
 """As Klipper's [input_shaper] has them: `shaper_type` is of both axes, and an axis of 0 Hz has none."""
 
+_ANY_MODE = 50.0
+"""Hz, with which the other keys of an axis of 0 Hz are checked."""
+
 MACHINE = (
     Field("name", required=False),
     Field("size", _FEW_LENGTHS, pair=True),
@@ -217,11 +220,11 @@ def _machine_values(values: dict[str, Any]) -> dict[str, Any]:
 def _shaper(axis: str, given: Mapping[str, Any]) -> gcode.motion.Shaper | None:
     """The input shaper of an axis, with Klipper's defaults, or None."""
     frequency = given.get(f"shaper_freq_{axis}", 0.0)
-    if not frequency:
-        return None
     kind = given.get(f"shaper_type_{axis}", given.get("shaper_type", "mzv"))
     own = f"damping_ratio_{axis}"
-    return gcode.motion.Shaper(kind, frequency, *([given[own]] if own in given else []))
+    # Made even for an axis that is not shaped: what is said of it must be right before it is turned on.
+    shaper = gcode.motion.Shaper(kind, frequency or _ANY_MODE, *([given[own]] if own in given else []))
+    return shaper if frequency else None
 
 
 def _dialect(name: str, folder: Path) -> str:
