@@ -108,12 +108,18 @@ def _cut_on_ramps(
     if controller.power_follows or controller.ramp_levels:
         return parts, ends
     finer = prepared(parts, controller, shortest=shortest, segment_rate=rate)
-    way, finer_way = (np.append(0.0, np.cumsum(one.length)) for one in (parts, finer))
+    return finer, places_of_finer(parts, finer, ends)
+
+
+def places_of_finer(moves: Moves, finer: Moves, ends: Floats) -> Floats:
+    """(M+1,) places of the vertices of moves that were cut finer. ends: (N+1,) those of the moves' own."""
+    way, finer_way = (np.append(0.0, np.cumsum(one.length)) for one in (moves, finer))
     # A dwell has no length: it and its vertices keep their places.
     kept = np.searchsorted(finer_way, way - _SAME)
     places = np.interp(finer_way, way, ends)
     places[kept] = ends
-    return finer, np.maximum.accumulate(places)
+    rising: Floats = np.maximum.accumulate(places)
+    return rising
 
 
 @dataclass(frozen=True, slots=True)

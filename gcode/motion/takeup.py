@@ -18,7 +18,7 @@ import numpy as np
 from gcode.compiled import njit
 from gcode.controllers.interface import Controller, Pair
 from gcode.errors import GcodeError
-from gcode.motion.advance import DueLight
+from gcode.motion.advance import DueLight, places_of_finer
 from gcode.motion.correction import prepared, with_energies
 from gcode.motion.execution import execute
 from gcode.motion.response import Board
@@ -70,12 +70,9 @@ def taken_up(
     jumped, of = _jumped(moves, take)
     parts = prepared(jumped, controller, shortest=shortest, segment_rate=rate, order=board.order)
     # Place of each vertex: a row + a share, of the moves with jumps, then of those without.
-    way = [np.append(0.0, np.cumsum(one.length)) for one in (jumped, parts)]
-    kept = np.searchsorted(way[1], way[0] - 1e-9)
-    place = np.interp(way[1], way[0], np.arange(len(jumped) + 1.0))
-    place[kept] = np.arange(len(jumped) + 1)
-    place = np.maximum.accumulate(place)
-    energy = np.diff(due.until(np.interp(place, np.arange(len(jumped) + 1), np.append(of, len(moves)))))
+    rows = np.arange(len(jumped) + 1.0)
+    place = places_of_finer(jumped, parts, rows)
+    energy = np.diff(due.until(np.interp(place, rows, np.append(of, len(moves)))))
     wanted = np.where(parts.on, energy, 0.0)
     return with_energies(parts, wanted, controller, board, longest=longest)
 
