@@ -73,6 +73,7 @@ def test_a_chart_tells_delay_and_slack_of_a_machine_that_states_none(dialect: st
     assert mended.laser_on_delay == mended.laser_off_delay == found.delay.value
 
 
+@pytest.mark.slow
 def test_what_the_profile_states_is_made_up_for_and_added() -> None:
     stated = replace(MACHINES["klipper"], laser_on_delay=0.8e-3, laser_off_delay=0.4e-3, backlash=(0.05, 0.1))
     made = chart(stated)

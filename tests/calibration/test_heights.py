@@ -123,6 +123,7 @@ def test_a_fit_finds_again_what_printed(fit: HeightFit) -> None:
     assert fit.shape_rms == pytest.approx(1e-5, rel=0.05)  # the noise, and nothing more
 
 
+@pytest.mark.slow
 def test_it_predicts_prints_that_it_has_not_seen(fit: HeightFit) -> None:
     m, _ = printed(50)
     assert np.abs(fit.model.predict(m) - TRUTH.predict(m)).max() < 1e-5

@@ -78,6 +78,7 @@ def test_a_part_is_one_program_and_equal_layers_are_planned_once(
     assert "5 layers, of which 2 differ" in err
 
 
+@pytest.mark.slow
 def test_a_program_for_each_layer(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("plan", "part.stl", "--layer", "0.25mm", "--apart", "-o", "out", *QUICK) == 0
     names = sorted(path.name for path in Path("out").iterdir())

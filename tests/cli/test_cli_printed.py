@@ -38,6 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 PRINTED = ("--printed", "photo.png", "--commanded", "mask.png", "--pixel", "0.1um")
 
 
+@pytest.mark.slow
 def test_blur_and_contrast_become_profiles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("fit", *PRINTED, "--name", "mine", "--json") == 0
     content = json.loads(capsys.readouterr().out)

@@ -110,7 +110,7 @@ def test_paths_that_are_no_file(tmp_path: Path) -> None:
     for name, words in (
         ("nowhere.svg", "does not exist"),
         (".", "is a folder"),
-        ("drawing.step", "'.step', as a 3-D model does, which is not read as a design: slice it"),
+        ("drawing.step", "'.step', as a 3-D model does, which is not read as a design: save it as STL"),
         ("noending", "has no ending, and its content is of no format that can be read: SVG, DXF"),
         ("a\0b.svg", "a.*b.svg"),
     ):

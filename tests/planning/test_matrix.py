@@ -59,6 +59,7 @@ def test_the_doses_executed_are_those_of_the_labels(name: str) -> None:
     assert matrix.doses.tolist() == list(DOSES)
 
 
+@pytest.mark.slow
 def test_the_forecast_has_labels_and_lines_too() -> None:
     """Which take much of the time of so small a design."""
     process = Process(machine=MACHINES["grbl"])

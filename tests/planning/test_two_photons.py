@@ -272,6 +272,7 @@ def advised(sentence: str) -> float:
 # The whole pipeline
 
 
+@pytest.mark.slow
 def test_a_design_is_planned_to_a_fiftieth_of_the_spot(planned):
     report = planned.report
     start, end = report.start.figures, report.executed.figures

@@ -317,6 +317,7 @@ def test_it_is_dark_between_layers(stack: tuple[str, gcode.Moves]) -> None:
     assert not moves.on[moves.still].any()
 
 
+@pytest.mark.slow
 def test_equal_layers_get_the_same_moves(stack: tuple[str, gcode.Moves]) -> None:
     _, moves = stack
     for z in (0.4, 0.8):

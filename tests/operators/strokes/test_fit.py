@@ -73,6 +73,7 @@ def test_a_fit_is_as_good_as_a_greedy_one_with_ten_times_the_steps():
     assert np.median([found.loss for found in fits]) <= 1.05 * peer
 
 
+@pytest.mark.slow
 def test_the_operator_s_adjoint_is_that_of_differences():
     rng = np.random.default_rng(4)
     operator = strokes_operator(StrokePainter(Canvas((14, 17)), "f64"))
