@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from builders import SPOT
 from commands import run
+from sets import one_fast
 from synthetic import filled_in
 from test_calibration_sheet import fill
 
@@ -60,7 +61,7 @@ def measured(made: Chart, machine: Machine, error: float = 0.0) -> tuple[Measure
     return tuple(found)
 
 
-@pytest.mark.parametrize("dialect", MACHINES)
+@pytest.mark.parametrize("dialect", one_fast(MACHINES, "grbl"))
 def test_a_chart_tells_delay_and_slack_of_a_machine_that_states_none(dialect: str) -> None:
     machine = MACHINES[dialect]
     made = chart(machine)
@@ -149,6 +150,7 @@ def test_what_cannot_be_measured_is_refused(kind: str, sizes: dict[str, float], 
         Measured(item, **sizes)
 
 
+@pytest.mark.slow
 def test_sheet_and_fit_make_a_profile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     stated = replace(profiles.machine("grbl-diode-405"), backlash=(0.02, 0.0))
     made = chart(stated)

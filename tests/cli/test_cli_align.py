@@ -37,6 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_a_plan_is_where_the_marks_are_and_says_how_well(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("plan", "bar.svg", *QUICK, "--align", "marks.csv", "--align-fit", "rotation", "--json") == 0
     told = json.loads(capsys.readouterr().out)

@@ -141,6 +141,7 @@ def test_json_has_each_program_and_the_best_of_each_figure(
     assert content["files"] == ["square.comparison.html"]
 
 
+@pytest.mark.slow
 def test_names_of_the_user_s_cannot_break_the_page() -> None:
     comparison = compare([hatch(), hatch(s=90)], names=["<b>&$x$", "b"])
     page = comparison.page()

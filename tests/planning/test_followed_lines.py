@@ -86,6 +86,7 @@ def test_lines_end_where_they_are_drawn() -> None:
             assert reached == pytest.approx(width / 2, abs=(0.1 if width <= FWHM else 0.16) * FWHM)
 
 
+@pytest.mark.slow
 def test_a_dot_beside_lines_is_as_wide_as_it_is_drawn() -> None:
     """It begins with the energy of a dot, not with that of so short a piece of a line."""
     dot = [(1.5, 1.5), (1.501, 1.5)]

@@ -312,6 +312,7 @@ def test_no_two_pieces_of_advice_contradict(all_advice: list[tuple[Advice, ...]]
         assert all(len(both) == 1 for both in ways.values()), [one.sentence for one in given_together]
 
 
+@pytest.mark.slow
 def test_what_advice_names_exists(all_advice: list[tuple[Advice, ...]]) -> None:
     """Options of `laserpath plan` as they are typed, and keys of profiles with their units."""
     options = {name for parameter in command.plan.params for name in parameter.opts}

@@ -54,6 +54,7 @@ def test_the_picture_is_the_plain_one(ends, mode, channels):
     np.testing.assert_allclose(StrokePainter(canvas, "f32").paint(given), expected, atol=2e-6)
 
 
+@pytest.mark.slow
 @kinds
 def test_the_gradient_is_that_of_differences(ends, mode, channels):
     """Random places, so that no pixel is nearer to a kink than the difference's step."""

@@ -55,6 +55,7 @@ def test_loops_over_a_stroke_s_own_bounds_have_no_gradient_by_its_ends_and_width
     assert np.abs(ours()[1][:, GEOMETRY]).max() > 1
 
 
+@pytest.mark.slow
 def test_a_canvas_that_is_written_over_has_a_wrong_gradient():
     """Whole bounds do not help. The derivative by the share is the stroke's grey less what was beneath it;
     backwards Taichi reads the canvas again, where the finished picture is now.

@@ -87,6 +87,7 @@ def test_a_narrow_gaussian_does_not_fade_from_its_box():
     assert one.gather(at, np.ones(1), d_dose)[0][0] == pytest.approx(expected, rel=1e-3, abs=0.1)
 
 
+@pytest.mark.slow
 def test_a_cusp_is_rounded_and_not_overshot():
     """The airy-function: within its stated bound everywhere, and nowhere above its own peak."""
     spot = Spot(FWHM, "airy-function")

@@ -1,6 +1,7 @@
 """The tour is through the same strokes, and quicker."""
 
 import numpy as np
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from sets import examples
@@ -60,6 +61,7 @@ def test_a_pair_is_moved_together():
     assert [stroke[0, 0] for stroke in tour] == [1.0, 2.0, 3.5, 4.5, 6.0, 7.0]
 
 
+@pytest.mark.slow
 def test_of_many_strokes_the_tour_is_as_much_quicker_as_of_few():
     """Above 400 strokes the greedy order was kept, which took an eighth longer to write."""
     start = order(strokes(5, 1200))
