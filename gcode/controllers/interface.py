@@ -19,7 +19,7 @@ from gcode.errors import GcodeError
 
 if TYPE_CHECKING:
     from gcode.controllers.common import Executed
-    from gcode.controllers.klipper.shaping import Impulses, Shaper
+    from gcode.controllers.shapers import Impulses, Shaper
     from gcode.move import Floats, Ints, Moves
 
 Pair = tuple[float, float]

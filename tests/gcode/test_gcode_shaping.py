@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from recordings import DATA
 
 import gcode
-from gcode.controllers.klipper.shaping import CHORD, KINDS, Shaper, lead
+from gcode.controllers.klipper.shaping import CHORD
+from gcode.controllers.shapers import KINDS, Shaper, lead
 from gcode.errors import GcodeError
 from gcode.motion import Executed, Klipper, execute
 

@@ -13,7 +13,7 @@ from gcode.commands import PRINTER_G, PRINTER_IGNORED
 from gcode.controllers.common import Executed, Ramps, pauses, places
 from gcode.controllers.interface import FINE, Controller, Hardware, Notation
 from gcode.controllers.klipper import planner, shaping
-from gcode.controllers.klipper.shaping import Impulses, Shaper
+from gcode.controllers.shapers import Impulses, Shaper, impulses_of
 from gcode.errors import GcodeError
 from gcode.move import Ints, Moves
 
@@ -45,7 +45,7 @@ class Klipper(Controller):
     Z: no limit of its own.  minimum_cruise_ratio: 0 ≤ r < 1; Klipper's own default is 0.5.
     steps: steps/mm of x, y, z. They change no speed, but axes stand at the nearest step (`planner`), and
     they set when the first and the last step come. None: steps too fine to matter.
-    shapers: [input_shaper] of x and y (`shaping`); None: the axis goes as planned.
+    shapers: [input_shaper] of x and y (`gcode.controllers.shapers`); None: the axis goes as planned.
     """
 
     name: ClassVar[str] = "klipper"
@@ -116,7 +116,7 @@ class Klipper(Controller):
     @property
     def impulses(self) -> tuple[Impulses, Impulses] | None:
         """Those of the input shapers."""
-        return shaping.impulses_of(self.shapers) if any(self.shapers) else None
+        return impulses_of(self.shapers) if any(self.shapers) else None
 
     def stepless(self) -> Klipper:
         """Axes that stand where they are planned, or shaped."""
