@@ -313,24 +313,16 @@ def _other_side(
     The marks are the same, in the coordinates of the board's files. ((), ''): there is nothing there.
     given: arguments of this command.
     """
-    from laserpath.design.board.files import SIDES, side_of
-    from laserpath.design.marks import DrawnMark, keep, table
+    from laserpath.design.board.files import opposite
+    from laserpath.design.marks import as_drawn, is_filled, table
 
-    planned = [layer.kind for layer in read.layers]
-    side = side_of(planned[0])
-    (other,) = set(SIDES) - {side}
-    kinds = [kind for kind in (one.replace(side, other) for one in planned) if kind in read.kinds]
-    kinds = [kind for kind in kinds if kind not in planned]
+    other, kinds = opposite([layer.kind for layer in read.layers], read.kinds)
     if not exposure.align or not kinds:
         return (), ""
     place = folder / f"{read.name}-{other}.marks.csv"
-    marks = [DrawnMark(one.name or f"M{k}", one.design) for k, one in enumerate(exposure.align, 1)]
     rest = [*_without(given, ("--align", "--layers")), "--layers", ",".join(kinds), "--align", str(place)]
-    try:
-        keep(place)
-    except InputError:  # what somebody has filled in stays
-        return (), shlex.join(["laserpath", "board", *rest])
-    return write_all({place: table(marks)}), shlex.join(["laserpath", "board", *rest])
+    written = () if is_filled(place) else write_all({place: table(as_drawn(exposure.align))})
+    return written, shlex.join(["laserpath", "board", *rest])
 
 
 def _without(given: Sequence[str], names: Sequence[str]) -> Iterator[str]:

@@ -25,7 +25,7 @@ from laserpath.base.quantities import LENGTH, convert, parse
 from laserpath.design import content, formats
 from laserpath.design.alignment import COLUMNS, measured_in, point_of
 from laserpath.design.board import excellon
-from laserpath.types import Design, Point
+from laserpath.types import Design, Fiducial, Point
 
 _ROUND = 0.97
 _SAME, _SAME_MM = 0.03, 0.01
@@ -155,13 +155,22 @@ def table(marks: Sequence[DrawnMark]) -> str:
     return out.getvalue()
 
 
+def as_drawn(marks: Sequence[Fiducial]) -> tuple[DrawnMark, ...]:
+    """The marks that a design was aligned to, where they are drawn: for another side, or another run."""
+    return tuple(DrawnMark(one.name or f"M{k}", one.design) for k, one in enumerate(marks, 1))
+
+
+def is_filled(sheet: Path) -> bool:
+    """Whether the table is there already, with places that somebody has filled in."""
+    if not sheet.exists():
+        return False
+    try:
+        return bool(measured_in(sheet))
+    except InputError:
+        return True  # what cannot be read may have places all the same
+
+
 def keep(sheet: Path) -> None:
     """Raise InputError if the table is there already, with places that somebody has filled in."""
-    if not sheet.exists():
-        return
-    try:
-        measured = bool(measured_in(sheet))
-    except InputError:
-        measured = True  # what cannot be read may have places all the same
-    if measured:
+    if is_filled(sheet):
         raise InputError(f"{str(sheet)!r} is there already, and has places that would be lost; move it first")

@@ -15,6 +15,7 @@ from shapes import both, differing_area, minus, plus
 from laserpath.base.errors import InputError
 from laserpath.config import profiles
 from laserpath.design.board import BoardExposure, CircuitBoard, load_board
+from laserpath.design.board.files import opposite
 from laserpath.machine.placement import to_expose
 from laserpath.types import Design, Fiducial, Spot
 
@@ -151,6 +152,15 @@ def test_inner_copper_is_seen_from_the_side_of_its_core(tmp_path: Path) -> None:
         load_board([folder], tolerance=TOLERANCE, layers=("inner3-copper",))
     with pytest.raises(InputError, match=r"known: .* inner1-copper … inner30-copper; did you mean inner1"):
         load_board([folder], tolerance=TOLERANCE, layers=("In1.Cu",))
+
+
+def test_the_other_side_has_the_same_layers_as_far_as_they_are_there() -> None:
+    there = ("top-copper", "top-mask", "top-silk", "bottom-copper", "bottom-silk", "inner1-copper")
+    assert opposite(("top-mask", "top-copper", "top-silk"), there) == (
+        "bottom", ("bottom-copper", "bottom-silk"),
+    )  # fmt: skip
+    assert opposite(("bottom-copper",), there) == ("top", ("top-copper",))
+    assert opposite(("inner1-copper",), there) == ("bottom", ())
 
 
 def test_a_plane_of_altium_is_what_its_file_does_not_draw(tmp_path: Path) -> None:

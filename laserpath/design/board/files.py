@@ -35,7 +35,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
@@ -70,6 +70,17 @@ def side_of(kind: str) -> str:
     if kind in INNER:
         return SIDES[INNER.index(kind) % 2]
     return kind.partition("-")[0]
+
+
+def opposite(kinds: Sequence[str], there: Collection[str]) -> tuple[str, tuple[str, ...]]:
+    """The other side of layers of one side, and the same layers on it, as far as they are there.
+
+    kinds, there: of `EXPOSABLE`. Inner copper is left out.
+    """
+    side = side_of(kinds[0])
+    (other,) = set(SIDES) - {side}
+    turned = [kind.replace(side, other) for kind in kinds if kind not in INNER]
+    return other, tuple(kind for kind in turned if kind in there)
 
 
 def check_exposable(kind: str) -> None:
