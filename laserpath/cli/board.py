@@ -75,7 +75,6 @@ OF_EXPOSURE: Options = {
     "Board": {
         "--flip": {
             "type": click.Choice(("x", "y")),
-            "default": "x",
             "help": "How it is turned over for its back: x swaps left and right, y top and bottom  [x]",
         },
         "--isolation": {
@@ -234,7 +233,7 @@ def exposure_of(given: Mapping[str, Any], values: Mapping[str, Any]) -> BoardExp
     placing = ("rotate", "align", "align_fit")
     arrangement = request.arrangement_of({name: values[name] for name in placing if name in values})
     chosen |= {name: getattr(arrangement, name) for name in placing}
-    return BoardExposure(mirror=given["flip"], columns=columns, rows=rows, **chosen)
+    return BoardExposure(mirror=given["flip"] or "x", columns=columns, rows=rows, **chosen)
 
 
 def read_board(

@@ -12,7 +12,7 @@ from laserpath.base.errors import InputError, figure
 from laserpath.cli import board as boards
 from laserpath.cli import plan as planning
 from laserpath.cli import progress, show
-from laserpath.cli.grouped import GroupedCommand, Options, options
+from laserpath.cli.grouped import GroupedCommand, options
 from laserpath.cli.options import COLOURS, DESIGN, FILES, LIMITS, OUTPUT, PLAN, PROCESS
 from laserpath.config import request
 
@@ -45,13 +45,7 @@ _OUTPUT = {
 }
 
 
-_BOARD: Options = {
-    "Board": {
-        name: {key: value for key, value in row.items() if key != "default"}
-        for name, row in boards.OF_EXPOSURE["Board"].items()
-    }
-}
-_OF_BOARDS = [name.removeprefix("--").replace("-", "_") for name in _BOARD["Board"]]
+_OF_BOARDS = [name.removeprefix("--").replace("-", "_") for name in boards.OF_EXPOSURE["Board"]]
 
 
 class _Expected(NamedTuple):
@@ -64,7 +58,7 @@ class _Expected(NamedTuple):
 
 @click.command(cls=GroupedCommand, epilog=_EPILOG)
 @click.argument("design", metavar="[DESIGN]", type=click.Path(), required=False)
-@options(_OUTPUT, PROCESS, DESIGN, COLOURS, _BOARD, PLAN, LIMITS)
+@options(_OUTPUT, PROCESS, DESIGN, COLOURS, boards.OF_EXPOSURE, PLAN, LIMITS)
 def estimate(design: str | None, **given: Any) -> None:
     """Say what planning and writing DESIGN, a drawing or a board, would take, without planning it.
 
@@ -115,7 +109,7 @@ def _of_board(file: str, given: Mapping[str, Any], values: Mapping[str, Any]) ->
     boards.check_values(values)
     process = request.process_of(values)
     settings = request.settings_of(values, optics.fwhm(process.spot))
-    exposure = boards.exposure_of({**given, "flip": given["flip"] or "x"}, values)
+    exposure = boards.exposure_of(given, values)
     with show.busy(f"reading {file}", hidden=given["quiet"]):
         read = boards.read_board((file,), said, values, process)
         designs = read.designs(exposure, process.resin.tone)
