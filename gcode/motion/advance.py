@@ -73,17 +73,19 @@ def advanced(
     run = execute(moves, controller, power_levels=board.power_levels, light=board.light, longest=longest)
     light = DueLight.of(moves, run, board.order)
     whole = course = _Passage.of(moves, run)
-    parts, cuts = moves, _LightCuts.none()
     fed = np.ones(len(moves) + 1, dtype=bool)
-    for _ in range(_ROUNDS):
+    for left in reversed(range(_ROUNDS)):
         cuts = _cuts(moves, course, lag, least, fed)
-        parts = at_peak(_parted(moves, course, cuts), controller, board.order)
-        fed &= _fed(parts, cuts, controller, rate, len(moves))
-        run = execute(parts, controller, longest=longest)
-        course = _Passage.of(parts, run).of_parts(cuts.ends(len(moves)))
-        fed &= _unhindered(cuts, course, whole, len(moves))
-    parts, ends = _cut_on_ramps(parts, cuts.ends(len(moves)), controller, shortest=longest / 2, rate=rate)
-    course = _Passage.of(parts, execute(parts, controller, longest=longest)).of_parts(ends)
+        parts, ends = at_peak(_parted(moves, course, cuts), controller, board.order), cuts.ends(len(moves))
+        course = _Passage.of(parts, execute(parts, controller, longest=longest)).of_parts(ends)
+        if left:  # for the next round
+            fed &= _fed(parts, cuts, controller, rate, len(moves))
+            fed &= _unhindered(cuts, course, whole, len(moves))
+    if not (controller.power_follows or controller.ramp_levels):
+        # Parts of constant power are cut again where a cut near a corner has made new ramps.
+        finer = prepared(parts, controller, shortest=longest / 2, segment_rate=rate)
+        parts, ends = finer, places_of_finer(parts, finer, ends)
+        course = _Passage.of(parts, execute(parts, controller, longest=longest)).of_parts(ends)
     begins, stops = _windows(cuts, course, ends, (lag.on_delay + lag.off_delay) / 2)
     wanted = np.where(parts.on, np.maximum(light.until(stops) - light.until(begins), 0.0), 0.0)
     done, due = with_energies(parts, wanted, controller, board, longest=longest), wanted
@@ -96,19 +98,6 @@ def advanced(
         due = np.where(parts.on, np.maximum(due + missing, 0.0), 0.0)
         done = with_energies(parts, due, controller, board, longest=longest)
     return done
-
-
-def _cut_on_ramps(
-    parts: Moves, ends: Floats, controller: Controller, *, shortest: float, rate: float
-) -> tuple[Moves, Floats]:
-    """Parts of constant power, cut again where a cut near a corner has made new ramps; and their places.
-
-    ends: (N+1,) places of the vertices.
-    """
-    if controller.power_follows or controller.ramp_levels:
-        return parts, ends
-    finer = prepared(parts, controller, shortest=shortest, segment_rate=rate)
-    return finer, places_of_finer(parts, finer, ends)
 
 
 def places_of_finer(moves: Moves, finer: Moves, ends: Floats) -> Floats:
@@ -208,11 +197,6 @@ class _LightCuts:
     place: Floats
     row: Ints
     switches: Bools
-
-    @classmethod
-    def none(cls) -> _LightCuts:
-        """No cut."""
-        return cls(np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.bool_))
 
     def ends(self, rows: int) -> Floats:
         """(M+1,) places of the vertices of the moves that `rows` moves are cut into."""
