@@ -20,7 +20,7 @@ import numpy as np
 from gcode.controllers.common import Executed
 from gcode.controllers.interface import Controller
 from gcode.errors import GcodeError
-from gcode.motion.correction import at_peak, prepared, with_energies
+from gcode.motion.correction import at_peak, inserted, prepared, with_energies
 from gcode.motion.execution import execute
 from gcode.motion.lag import Lag, lagged
 from gcode.motion.link import move_rates
@@ -252,29 +252,24 @@ def _unhindered(cuts: _LightCuts, course: _Passage, whole: _Passage, rows: int) 
 def _parted(moves: Moves, course: _Passage, cuts: _LightCuts) -> Moves:
     """The moves cut at the cuts, lit from each switching on to the next switching off."""
     at = cuts.ends(len(moves))
-    row = np.minimum(np.floor(at[:-1]).astype(np.int64), len(moves) - 1)
-    share = (at[1:] - row)[:, None]
-    xyz = moves.xyz[row] + (moves.xyz[row + 1] - moves.xyz[row]) * share
-    xyz = np.where(share == 1, moves.xyz[row + 1], xyz)
+    between = at[at % 1 > 0]
+    parts = inserted(moves, np.floor(between).astype(np.int64), between % 1)
     turn, begins = cuts.place[cuts.switches], cuts.row[cuts.switches]
     last = np.searchsorted(turn, at[:-1], side="right") - 1
     # The row that the last change began: a lit one, or the dark one after a stroke.
     of = np.append(begins, len(moves))[last]
-    lit = (last >= 0) & np.append(moves.on, False)[of] & ~moves.still[row]
+    lit = (last >= 0) & np.append(moves.on, False)[of] & ~parts.still
     of = np.minimum(np.where(lit, of, 0), len(moves) - 1)
-    travels = lit & ~moves.on[row]
+    travels = lit & ~parts.on
     # The end of a travel that is lit is entered as fast as before.
     actual = np.maximum(course.speed_at(at[:-1]), course.speed_at(at[1:] - 1e-9)) * _FREE
-    first = np.searchsorted(row, np.arange(len(moves) + 1))
-    return Moves(
-        np.vstack([moves.xy[:1], xyz[:, :2]]),
-        np.where(lit, np.where(travels, moves.power[of], np.where(moves.on[row], moves.power[row], 0)), 0.0),
-        np.where(travels, np.maximum(moves.speed[of], actual), moves.speed[row]),
-        np.where(travels, np.int8(Kind.LINE), moves.kind[row]),
-        z=np.append(moves.z[:1], xyz[:, 2]), dwell=moves.dwell[row] * np.diff(at) * moves.still[row],
-        dynamic=np.where(travels, moves.dynamic[of], moves.dynamic[row]),
-        comments=tuple((int(first[k]), text) for k, text in moves.comments),
-    )  # fmt: skip
+    return replace(
+        parts,
+        power=np.where(lit, np.where(travels, moves.power[of], parts.power), 0.0),
+        speed=np.where(travels, np.maximum(moves.speed[of], actual), parts.speed),
+        kind=np.where(travels, np.int8(Kind.LINE), parts.kind),
+        dynamic=np.where(travels, moves.dynamic[of], parts.dynamic),
+    )
 
 
 def _windows(cuts: _LightCuts, course: _Passage, ends: Floats, delay: float) -> tuple[Floats, Floats]:
