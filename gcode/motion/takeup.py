@@ -84,17 +84,19 @@ def _jumped(moves: Moves, take: TakeUp) -> tuple[Moves, Floats]:
     """
     wanted = np.column_stack([_sides(moves.xy[:, k], moves.on, take.tolerance) for k in (0, 1)])
     came = np.where(moves.xy[0] > 0, 1, -1)
-    side = np.column_stack([_followed(wanted[:, k], int(came[k])) for k in (0, 1)])
-    before = np.vstack([came, side[:-1]])
+    # The side that is engaged at the end of each row: as wanted, or else as before.
+    known = np.vstack([came, wanted])
+    last = np.maximum.accumulate(np.where(known != 0, np.arange(len(known))[:, None], 0), axis=0)
+    side = np.take_along_axis(known, last, axis=0)
+    before, side = side[:-1], side[1:]
     jumps = ((side != before) & moves.on[:, None]).any(axis=1)
     row = np.repeat(np.arange(len(moves)), 1 + jumps)
     jump = np.append(row[1:] == row[:-1], False)
     at = np.where(jump, row, row + 1)
-    shift = np.take_along_axis(take.sides, (side[row] + 1) // 2, axis=0)
-    start = moves.xy[0] + np.take_along_axis(take.sides, ((before[0] + 1) // 2)[None], axis=0)[0]
+    start, shift = (take.sides[(of + 1) // 2, [0, 1]] for of in (came, side[row]))
     lit = ~jump
     return Moves(
-        np.vstack([start[None], moves.xy[at] + shift]),
+        np.vstack([moves.xy[0] + start, moves.xy[at] + shift]),
         moves.power[row] * lit,
         np.where(jump, take.rapid, moves.speed[row]),
         np.where(jump, np.int8(Kind.RAPID), moves.kind[row]),
@@ -102,17 +104,6 @@ def _jumped(moves: Moves, take: TakeUp) -> tuple[Moves, Floats]:
         dwell=moves.dwell[row] * lit, dynamic=moves.dynamic[row],
         comments=tuple((int(np.searchsorted(row, k)), text) for k, text in moves.comments),
     ), row.astype(np.float64)  # fmt: skip
-
-
-@njit
-def _followed(wanted: Ints, came: int) -> Ints:
-    """(N,) the side that is engaged at the end of each row: as wanted, or else as before."""
-    side, now = wanted.copy(), came
-    for k in range(len(wanted)):
-        if wanted[k] != 0:
-            now = wanted[k]
-        side[k] = now
-    return side
 
 
 @njit
