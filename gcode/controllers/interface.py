@@ -86,6 +86,7 @@ class Notation:
     lost, and an unknown one is answered with a message.
     executes, passes_over: such a firmware's codes that do something, and those that it does not know.
     named: names of commands, such as SET_LED, that neither move nor light.
+    limiting: those of them that change how the head moves, for which the machine's profile is taken.
     harmless: codes, beyond those of all printers, that neither move nor light.
     never: fields of a dialect that are empty or false for this firmware: otherwise the laser would stay on.
     laser_words: words that can light its laser, so that no dialect may call them unknown.
@@ -104,6 +105,7 @@ class Notation:
     executes: frozenset[Code] = frozenset()
     passes_over: frozenset[Code] = frozenset()
     named: frozenset[str] = frozenset()
+    limiting: frozenset[str] = frozenset()
     harmless: frozenset[Code] = frozenset()
     never: tuple[str, ...] = ()
     laser_words: tuple[str, ...] = ()

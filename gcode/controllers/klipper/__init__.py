@@ -31,7 +31,8 @@ _NOTATION = Notation(
     executes=PRINTER_G | {("M", 220.0), ("M", 400.0)},
     passes_over=PRINTER_IGNORED
     | {("G", g) for g in (90.1, 91.1, 92.1)} | {("M", float(m)) for m in (0, 1, 3, 4, 5)},
-    named=_NAMED, harmless=frozenset([("M", 106.0), ("M", 107.0)]),
+    named=_NAMED, limiting=frozenset(["SET_VELOCITY_LIMIT", "SET_INPUT_SHAPER"]),
+    harmless=frozenset([("M", 106.0), ("M", 107.0)]),
     never=("dark_rapids", "rapid_resets", "always_dynamic", "laser_on_dynamic"), laser_words=("SET_PIN",),
     inches=False, bare_dwell=True,
 )  # fmt: skip
