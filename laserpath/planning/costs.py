@@ -190,7 +190,7 @@ def _solving(task: Task, line: float, edge: float) -> Iterator[StepWork]:
             yield StepWork(PlanPart.SIMPLIFY, 1, pixels, line, edge)
         yield StepWork(schedule.stage, schedule.iterations, blurred * rows * columns, line, edge)
     yield StepWork(PlanPart.EXECUTE, executions(settings), pixels, pieces, edge)
-    if not convert.strokes_move(convert.punctual(task.machine), task.scene.fwhm):
+    if not convert.strokes_move(task.machine, task.scene.fwhm):
         yield StepWork(PlanPart.LEVELS, 1, pixels, pieces, edge)
         yield StepWork(PlanPart.PLACE, ROUNDS[settings.quality], pixels, pieces, edge)
 
