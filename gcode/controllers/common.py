@@ -155,7 +155,7 @@ class Ramps:
         count = np.maximum(count, phases * self.top > LENGTH_MIN)
         count[1] = phases[1] > 0
         count[1] += count.sum(axis=0) == 0
-        which, nth = _numbered(count.T.ravel())
+        which, nth = numbered(count.T.ravel())
         row, phase = np.divmod(which, 3)
         part = 1 / count[phase, row]
         speed = np.stack([self.v0, self.top, self.top, self.v1])
@@ -167,7 +167,7 @@ class Ramps:
         return RampPieces(row, end - (end - length)[first], length, duration)
 
 
-def _numbered(count: Ints) -> tuple[Ints, Ints]:
+def numbered(count: Ints) -> tuple[Ints, Ints]:
     """count[k] pieces of each k → (k, index within k) of every piece."""
     which = np.repeat(np.arange(count.size), count)
     return which, np.arange(which.size) - np.repeat(np.cumsum(count) - count, count)

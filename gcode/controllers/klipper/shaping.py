@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gcode.compiled import njit
-from gcode.controllers.common import Executed
+from gcode.controllers.common import Executed, numbered
 from gcode.controllers.klipper.planner import APART, Trapezoids
 from gcode.controllers.shapers import Impulses, lead, tail
 from gcode.move import Bools, Floats, Ints
@@ -132,10 +132,9 @@ def executed(
 def _sampled(begin: Floats, end: Floats, step: float, corners: Floats) -> tuple[Ints, Floats, Bools]:
     """(S,) row and time of samples at most `step` s apart, and whether each is the end of its row."""
     count = np.maximum(np.ceil((end - begin) / step - 1e-9), 1).astype(np.int64)
-    row = np.repeat(np.arange(len(count)), count)
-    nth = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count) + 1
-    last = nth == count[row]
-    time = np.where(last, end[row], begin[row] + (end - begin)[row] * nth / count[row])
+    row, nth = numbered(count)
+    last = nth + 1 == count[row]
+    time = np.where(last, end[row], begin[row] + (end - begin)[row] * (nth + 1) / count[row])
     inside = corners[(corners > begin[0]) & (corners < end[-1])]
     row = np.append(row, np.searchsorted(end, inside))
     time, last = np.append(time, inside), np.append(last, np.zeros(len(inside), bool))
