@@ -22,7 +22,6 @@ from laserpath.base.arrays import Floats
 from laserpath.base.plan_steps import PlanPart
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for
-from laserpath.machine import convert
 from laserpath.machine.powers import energies, executable, to_levels
 from laserpath.machine.program import MachineProgram
 from laserpath.physics import optics
@@ -165,8 +164,7 @@ def _learned(
     """The path to command for the one to expose, and its program. stopped: by the user, before this."""
     loss, left = final_loss(task.scene), 0 if stopped else executions(task.settings)
     # A late laser is told early in the moves of the refined path.
-    punctual = replace(task.process, machine=convert.punctual(task.machine))
-    refined = compensation.refined(path, replace(task, process=punctual), loss, weight, left, progress)
+    refined = compensation.refined(path, task.punctual, loss, weight, left, progress)
     refined = replace(refined, stopped=stopped or refined.stopped)
     program = compensation.learned(refined, task, loss, weight, progress)
     if task.scene.resin.kinetics is not None:

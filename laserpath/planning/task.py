@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from laserpath.design.partition import Partition
 from laserpath.design.scene import Scene
+from laserpath.machine import convert
 from laserpath.types import Design, Machine, Process, Settings
 
 
@@ -37,6 +38,11 @@ class Task:
     def machine(self) -> Machine:
         """The machine of the process."""
         return self.process.machine
+
+    @property
+    def punctual(self) -> Task:
+        """This task on the machine without slack and late laser, whose moves are changed for them later."""
+        return replace(self, process=replace(self.process, machine=convert.punctual(self.machine)))
 
     @property
     def partition(self) -> Partition:

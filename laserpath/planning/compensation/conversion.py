@@ -147,7 +147,7 @@ class _Lesson:
 
     def lines(self, path: EnergyPath, *, moving: bool) -> tuple[ExecutedShape, KineticLines]:
         """The execution of a path, and what its lines convert."""
-        process = replace(self.task.process, machine=convert.punctual(self.task.machine))
+        process = self.task.punctual.process
         shape = ExecutedShape.of(exposing(path, process.machine, process.spot), process, moving=moving)
         return shape, KineticLines(self.model, shape, self.scene.fwhm)
 
