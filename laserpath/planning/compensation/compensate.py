@@ -206,8 +206,7 @@ def learned(
     """
     machine, process = task.machine, task.process
     if any(machine.backlash):
-        plain = replace(task, process=replace(process, machine=convert.punctual(machine)))
-        done = learned(refined, plain, objective, time_weight, progress)
+        done = learned(refined, task.punctual, objective, time_weight, progress)
         return replace(done, program=_with_slack(done, task))
     # Moves too short for Marlin are not joined: its model adds them to their neighbours, as it does.
     path = exposing(refined.path, machine, process.spot)
@@ -256,12 +255,23 @@ def _levelled(program: MachineProgram, task: Task) -> MachineProgram:
     Marlin cuts the powers of a ramp to whole levels, so that another power gives another ramp than foreseen:
     there the powers are chosen again while a spot is too bright.
     """
-    ramps = convert.controller(task.machine).ramp_levels
-    for _ in range(_LEVELLINGS if ramps else 1):
-        program = best_levels(program, task)
-        if ramps and _Print.of(program, task).fits(task):
+    program = best_levels(program, task)
+    for _ in range(_LEVELLINGS - 1 if convert.controller(task.machine).ramp_levels else 0):
+        if _is_bearable(_dose_of(program, task).max() / task.scene.critical_dose, task):
             break
+        program = best_levels(program, task)
     return program
+
+
+def _dose_of(program: MachineProgram, task: Task) -> Floats:
+    """(rows, columns) mJ/mm² of a program as executed, on the grid that shows all of the design."""
+    scene = task.overview
+    return accurate_model(scene.grid, scene.spot).dose(program.executed)
+
+
+def _is_bearable(brightest: float, task: Task) -> bool:
+    """Whether a largest dose, in critical doses, is not too bright to be shipped."""
+    return bool(brightest <= _BRIGHTEST * task.scene.resin.over_dose)
 
 
 def _without_lost_dots(program: MachineProgram, task: Task) -> MachineProgram:
@@ -293,7 +303,7 @@ def _lost_dots(program: MachineProgram, task: Task) -> list[tuple[int, int]]:
     dots = dots_of(path, _LOST_DOT_FWHM * scene.fwhm)
     if not dots:
         return []
-    dose = accurate_model(scene.grid, scene.spot).dose(program.executed)
+    dose = _dose_of(program, task)
     middle = np.array([path.xy[first : last + 1].mean(axis=0) for first, last in dots])
     column, row = np.rint(scene.grid.to_pixels(middle)).astype(np.int64).T
     dark = dose[row, column] < scene.critical_dose
@@ -337,8 +347,7 @@ class _Print:
 
     @classmethod
     def of(cls, program: MachineProgram, task: Task) -> _Print:
-        scene = task.overview
-        dose = accurate_model(scene.grid, scene.spot).dose(program.executed)
+        scene, dose = task.overview, _dose_of(program, task)
         relative = dose / scene.critical_dose
         unit = WriteTimeTerm.of(program.path, task.design, task.machine, 0.0).unit
         return cls(
@@ -348,16 +357,12 @@ class _Print:
             time=program.motion.write_time / unit,
         )
 
-    def fits(self, task: Task) -> bool:
-        """Whether no spot is too bright to be shipped."""
-        return self.brightest <= _BRIGHTEST * task.scene.resin.over_dose
-
     def shows_as_much_as(self, old: _Print, task: Task) -> bool:
         """Whether no more edges are missing, or only because the old print was too bright to be shipped.
 
         And it is not too bright itself, or hardly brighter than the old one.
         """
-        fit, old_fit = self.fits(task), old.fits(task)
+        fit, old_fit = (_is_bearable(one.brightest, task) for one in (self, old))
         if fit != old_fit:
             return fit
         return self.missing <= old.missing and (fit or self.brightest <= _BRIGHTER * old.brightest)
