@@ -90,7 +90,8 @@ def records(process: Process, settings: Settings | None, design: Design | None) 
     ]
     firmware = gcode.dialect(process.machine.dialect).firmware
     unused = _OF_SOME - {*firmware.corner, *(("baud",) if firmware.serial else ())}
-    unused |= set() if any(process.machine.shapers) else {"shapers"}
+    if not any(process.machine.shapers):
+        unused |= {"shapers"}
     return [
         *_design(design, optics.fwhm(process.spot)),
         *(

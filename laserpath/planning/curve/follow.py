@@ -54,7 +54,8 @@ def with_ends(path: EnergyPath, process: Process) -> EnergyPath:
     fwhm, controller = optics.fwhm(process.spot), convert.controller(process.machine)
     ways, shares = fwhm * np.array([at for at, _ in _ENDS]), [share for _, share in _ENDS]
     xy, energy, speed = [path.xy[:1]], [np.zeros(0)], [np.zeros(0)]
-    for first, last, lit in _pieces_of(path):
+    strokes = [(*run, True) for run in runs(path.on)]
+    for first, last, lit in sorted([*strokes, *((*run, False) for run in runs(~path.on))]):
         moves = slice(first, last)
         stroke, along = path.xy[first : last + 1], np.append(0.0, np.cumsum(path.length[moves]))
         length, own = along[-1], path.energy[moves]
@@ -75,18 +76,6 @@ def with_ends(path: EnergyPath, process: Process) -> EnergyPath:
         process.machine,
         process.spot,
     )
-
-
-def _pieces_of(path: EnergyPath) -> Iterator[tuple[int, int, bool]]:
-    """First move and end of each stroke, and of what is dark between them, and whether it is lit."""
-    done = 0
-    for first, last in runs(path.on):
-        if first > done:
-            yield done, first, False
-        yield first, last, True
-        done = last
-    if done < len(path):
-        yield done, len(path), False
 
 
 def widest_line(process: Process) -> float:
