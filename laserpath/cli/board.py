@@ -280,7 +280,7 @@ def _announce(
     meter: Meter,
 ) -> None:
     """Say what each layer means, where the board lies, and how long it will take."""
-    from laserpath.planning import forecast
+    from laserpath.planning import Forecast, forecast
 
     say_read(read, talk)
     for one in each:
@@ -290,7 +290,7 @@ def _announce(
     for note in show.placing(*each[0]):
         talk.tell(note)
     expected = [forecast(*one) for one in each]
-    progress.tell_expected(planning.together(expected), talk)
+    progress.tell_expected(Forecast.of_all(expected), talk)
     meter.expect(*planning.reported_last(expected), noun="layer")
 
 

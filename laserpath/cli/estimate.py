@@ -84,14 +84,14 @@ def estimate(design: str | None, **given: Any) -> None:
     with show.busy(f"reading {file}", hidden=given["quiet"]):
         found = _estimates(file, values, process, settings)
     talk = show.Talk(quiet=given["quiet"])
-    for sentence in dict.fromkeys(text for one in found for text in one.design.warnings):
+    for sentence in _warnings(found):
         talk.warn(sentence)
     if given["json"]:
         click.echo(_as_json(found))
         return
     for one in found:
         click.echo(_in_words(one))
-    whole = planning.together([one.forecast for one in found])
+    whole = _together(found)
     if len(found) > 1:
         part = found[0].design.part
         click.echo(f"all {len(found)} {part.kind if part else 'design'}s: {show.expected(whole)}")
@@ -118,10 +118,10 @@ def _of_board(file: str, given: Mapping[str, Any], values: Mapping[str, Any]) ->
         click.echo(_as_json(found, read.warnings))
         return
     boards.say_read(read, talk)
-    for sentence in dict.fromkeys(text for one in found for text in one.design.warnings):
+    for sentence in _warnings(found):
         talk.warn(sentence)
     _print_table(found)
-    whole = planning.together([one.forecast for one in found])
+    whole = _together(found)
     for note in show.notes(whole):
         click.echo(note)
     progress.warn_of(whole, talk)
@@ -137,7 +137,7 @@ def _print_table(found: Sequence[_Expected]) -> None:
     table = Table("", "layer")
     for heading in ("to expose", "to plan", "memory", "to write"):
         table.add_column(heading, justify="right")
-    whole = planning.together([one.forecast for one in found])
+    whole = _together(found)
     rows = [(part.name if (part := one.design.part) else "", one.exposed, one.forecast) for one in found]
     for k, (name, exposed, expected) in enumerate([*rows, ("all", sum(row[1] for row in rows), whole)], 1):
         table.add_row(
@@ -172,6 +172,18 @@ def _expected(parts: Sequence[PlannedPart]) -> tuple[_Expected, ...]:
     )
 
 
+def _together(found: Sequence[_Expected]) -> Forecast:
+    """The forecast of all of them."""
+    from laserpath.planning import Forecast
+
+    return Forecast.of_all([one.forecast for one in found])
+
+
+def _warnings(found: Sequence[_Expected]) -> tuple[str, ...]:
+    """What was said when they were read, once each."""
+    return tuple(dict.fromkeys(text for one in found for text in one.design.warnings))
+
+
 def _in_words(one: _Expected) -> str:
     """`clip: 0.9 × 1 mm, 1 shape; from clip.svg; 0.66 mm² to expose; about 8 s to plan, …`."""
     exposed = figure(one.exposed, 3)
@@ -183,15 +195,11 @@ def _as_json(found: Sequence[_Expected], told: Sequence[str] = ()) -> str:
 
     told: warnings of the board.
     """
-    whole = planning.together([one.forecast for one in found])
+    whole = _together(found)
     full = {
         **_figures(whole),
         "notes": list(whole.notes),
-        "warnings": [
-            *told,
-            *dict.fromkeys(text for one in found for text in one.design.warnings),
-            *whole.warnings,
-        ],
+        "warnings": [*told, *_warnings(found), *whole.warnings],
         "designs": [
             {
                 "name": one.design.name,

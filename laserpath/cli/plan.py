@@ -101,7 +101,7 @@ def check_parts(given: Mapping[str, Any], values: Mapping[str, Any]) -> None:
 def plan_parts(job: Job, meter: Meter) -> Made:
     """Plan each colour or layer of a drawing and write the files of all."""
     import laserpath
-    from laserpath.planning import check_joined, forecast
+    from laserpath.planning import Forecast, check_joined, forecast
 
     each = _load_parts(job, meter)
     parts = [one.design for one in each]
@@ -117,7 +117,7 @@ def plan_parts(job: Job, meter: Meter) -> Made:
     for note in show.placing(parts[0], each[0].process, each[0].settings):
         job.talk.tell(note)
     expected = [forecast(*one) for one in each]
-    progress.tell_expected(together(expected), job.talk)
+    progress.tell_expected(Forecast.of_all(expected), job.talk)
     meter.expect(*reported_last(expected), noun=each[0].kind)
     job.check()
 
@@ -184,25 +184,9 @@ def _load_parts(job: Job, meter: Meter) -> tuple[PlannedPart, ...]:
 def reported_last(each: Sequence[Forecast]) -> list[Forecast]:
     """The forecasts of all plans, with all reports in the last one, as they are written together."""
     reports = sum(one.seconds((PlanPart.REPORT,)) for one in each)
-    plans = [
-        replace(one, steps=tuple(step for step in one.steps if step.name != PlanPart.REPORT)) for one in each
-    ]
+    plans = [one.without_report for one in each]
     last = (*plans[-1].steps, each[-1].steps[-1]._replace(seconds=reports))
     return [*plans[:-1], replace(plans[-1], steps=last)]
-
-
-def together(each: Sequence[Forecast]) -> Forecast:
-    """The forecasts of all plans as one: they are made, and written, one after the other."""
-    from laserpath.planning import Forecast
-
-    return Forecast(
-        tuple(step for one in each for step in one.steps),
-        max(one.memory for one in each),
-        sum(one.write_seconds for one in each),
-        tuple(dict.fromkeys(note for one in each for note in one.notes)),
-        tuple(dict.fromkeys(warning for one in each for warning in one.warnings)),
-        each[0].plans,
-    )
 
 
 def _parts_summary(plans: ColourPlans, written: Sequence[Path]) -> None:

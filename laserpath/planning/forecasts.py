@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -106,6 +106,23 @@ class Forecast:
         """The forecast if the plan's sensitivity is computed, too, and the report written again."""
         more = _LEARNING * self.seconds((PlanPart.EXECUTE, PlanPart.LEVELS, PlanPart.PLACE))
         return replace(self, steps=(*self.steps, PlanStep(PlanPart.SENSITIVITY, more), *self.steps[-1:]))
+
+    @property
+    def without_report(self) -> Forecast:
+        """The forecast of a plan whose report is written later, or not at all."""
+        return replace(self, steps=tuple(step for step in self.steps if step.name != PlanPart.REPORT))
+
+    @classmethod
+    def of_all(cls, each: Sequence[Forecast]) -> Forecast:
+        """Several plans as one: they are made, and written, one after the other."""
+        return cls(
+            tuple(step for one in each for step in one.steps),
+            max(one.memory for one in each),
+            sum(one.write_seconds for one in each),
+            tuple(dict.fromkeys(note for one in each for note in one.notes)),
+            tuple(dict.fromkeys(warning for one in each for warning in one.warnings)),
+            each[0].plans,
+        )
 
     def further(self, plans: float) -> float:
         """S that the plans expected after so many take; the last one may need more than expected."""

@@ -26,7 +26,6 @@ from laserpath.base.checks import number as check_number
 from laserpath.base.errors import InputError, one_line
 from laserpath.base.files import write_all
 from laserpath.base.overlay import differing, minus, union, within
-from laserpath.base.plan_steps import PlanPart
 from laserpath.design import FLATTEN_FWHM, as_design
 from laserpath.machine import convert
 from laserpath.machine.gate import verified
@@ -294,8 +293,7 @@ def forecast_stack(stack: Stack) -> tuple[Forecast, ...]:
     """The forecast of each of `stack.each`. Raises InputError for a layer that cannot be planned."""
 
     def of_layer(number: int, design: Design, settings: Settings) -> Forecast:
-        expected = forecast(design, stack.process, settings)
-        return replace(expected, steps=tuple(step for step in expected.steps if step.name != PlanPart.REPORT))
+        return forecast(design, stack.process, settings).without_report
 
     return stack.of_each(of_layer)
 
@@ -307,13 +305,11 @@ def together(stack: Stack, each: Sequence[Forecast], settle: float = 0.0) -> For
     """
     _check_settle(settle)
     longest, largest = (max(each, key=key) for key in (lambda one: one.write_seconds, lambda one: one.memory))
-    return Forecast(
-        tuple(step for one in each for step in one.steps),
-        largest.memory,
-        sum(each[number].write_seconds + settle for number in stack.plan_of),
-        longest.notes,
-        largest.warnings,
-        each[0].plans,
+    return replace(
+        Forecast.of_all(each),
+        write_seconds=sum(each[number].write_seconds + settle for number in stack.plan_of),
+        notes=longest.notes,
+        warnings=largest.warnings,
     )
 
 
