@@ -357,7 +357,7 @@ def _summary(plans: BoardPlans, written: Sequence[Path]) -> None:
         console.print(f"{kind} {show.what_cures(one)}. {one.verdict[1]}", soft_wrap=True)
     table.add_row("", "all", "", "", "", duration(plans.write_time))
     console.print(table)
-    show.tell_written(console, written)
+    show.tell_written(written)
 
 
 def _as_json(plans: BoardPlans, written: Sequence[Path], warnings: Sequence[str]) -> str:

@@ -211,7 +211,7 @@ def _parts_summary(plans: ColourPlans, written: Sequence[Path]) -> None:
     for one in plans.plans:
         console.print(f"{one.design.name} {show.what_cures(one)}. {one.verdict[1]}", soft_wrap=True)
     console.print(table)
-    show.tell_written(console, written)
+    show.tell_written(written)
 
 
 def _parts_json(plans: ColourPlans, written: Sequence[Path], warnings: Sequence[str]) -> str:
@@ -306,13 +306,8 @@ def _sliced_summary(done: LayerPlans, written: Sequence[Path]) -> None:
     """Print what was planned, how long it takes, and the files."""
     from laserpath.report.wording import duration
 
-    click.echo(
-        f"{slicer.layers(len(done.plans))}, {len(done.each)} of them planned; "
-        f"{duration(done.write_time)} to write"
-    )
-    click.echo("Written:")
-    for path in written:
-        click.echo(f"  {path}")
+    click.echo(f"{slicer.in_short(done)}; {duration(done.write_time)} to write")
+    show.tell_written(written)
 
 
 def _sliced_json(done: LayerPlans, written: Sequence[Path]) -> str:
@@ -392,9 +387,7 @@ def _grey_summary(plan: ReliefPlan, written: tuple[Path, ...]) -> None:
     click.echo(
         f"{duration(executed.write_time)} to write; largest dose {figure(100 * executed.dose_max, 4)} mJ/cm²"
     )
-    click.echo("Written:")
-    for path in written:
-        click.echo(f"  {path}")
+    show.tell_written(written)
 
 
 def _grey_json(plan: ReliefPlan, written: tuple[Path, ...]) -> str:

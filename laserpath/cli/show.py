@@ -16,8 +16,6 @@ import click
 from laserpath.base.errors import figure
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from laserpath import Measurement, Plan
     from laserpath.config.request import PlannedPart
     from laserpath.planning import Forecast
@@ -196,14 +194,14 @@ def summary(plan: Plan, written: Iterable[Path]) -> None:
         console.print(at_best(plan, plan.report.limit), soft_wrap=True)
     if plan.sensitivity:
         tell_sensitivity(plan.sensitivity, plan.process)
-    tell_written(console, written)
+    tell_written(written)
 
 
-def tell_written(console: Console, written: Iterable[Path]) -> None:
+def tell_written(written: Iterable[Path]) -> None:
     """Print the files written."""
-    console.print("Written:")
+    click.echo("Written:")
     for path in written:
-        console.print(f"  {path}", soft_wrap=True)  # a path stays in one piece
+        click.echo(f"  {path}")
 
 
 def tell_sensitivity(sensitivity: Sensitivity, process: Process) -> None:

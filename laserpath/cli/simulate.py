@@ -310,7 +310,7 @@ def _simulation_summary(simulation: Simulation, written: Iterable[Path]) -> None
         console.print(f"Another power? {another_power(simulation)}", soft_wrap=True)
     if simulation.sensitivity:
         show.tell_sensitivity(simulation.sensitivity, simulation.process)
-    show.tell_written(console, written)
+    show.tell_written(written)
 
 
 _DESIGN_FILE = {"Design": {"--design": TARGET["Design"]["--design"]}}
@@ -393,7 +393,7 @@ def _comparison_summary(comparison: Comparison, written: Iterable[Path]) -> None
     console.print(table)
     for name, why in explained(comparison):
         console.print(f"{name}: {why}", soft_wrap=True)
-    show.tell_written(console, written)
+    show.tell_written(written)
 
 
 def _cell(row: FigureRow, k: int, fwhm: float) -> str:

@@ -102,7 +102,7 @@ def slicer(context: click.Context, /, file: Path, **given: Any) -> None:
     if given["json"]:
         click.echo(_as_json(file, done))
     elif not given["quiet"]:
-        click.echo(f"{layers(len(done.plans))}, {len(done.each)} of them planned: {file}")
+        click.echo(f"{in_short(done)}: {file}")
     if late := missed(done):
         click.echo(f"laserpath: {late}", err=True)
         context.exit(TOLERANCE_MISSED)
@@ -128,7 +128,7 @@ def planned(
 
     each = forecast_stack(stack)
     alike = "" if len(each) == len(stack.z) else f", of which {len(each)} differ"
-    talk.tell(f"{layers(len(stack.z))}{alike}")
+    talk.tell(f"{_layers(len(stack.z))}{alike}")
     progress.tell_expected(together(stack, each, settle), talk)
     meter.expect(*each)
     check()
@@ -140,11 +140,15 @@ def missed(done: LayerPlans) -> str:
     if not done.missed:
         return ""
     places = ", ".join(f"{z:g}" for z in done.missed[:5])
-    return f"tolerance missed in {layers(len(done.missed))}, at z {places} mm"
+    return f"tolerance missed in {_layers(len(done.missed))}, at z {places} mm"
 
 
-def layers(count: int) -> str:
-    """`1 layer`, `5 layers`."""
+def in_short(done: LayerPlans) -> str:
+    """`5 layers, 2 of them planned`."""
+    return f"{_layers(len(done.plans))}, {len(done.each)} of them planned"
+
+
+def _layers(count: int) -> str:
     return f"{count} layer{'s' * (count != 1)}"
 
 

@@ -12,7 +12,7 @@ import pytest
 from click.shell_completion import ShellComplete
 from commands import run
 
-from laserpath.cli import COMMANDS, cli
+from laserpath.cli import COMMANDS, cli, show
 from laserpath.cli.plugins.command import SHELLS
 
 EVERY = cli.commands_by_name()
@@ -130,6 +130,11 @@ def test_colours_are_for_terminals_only(tmp_path: Path) -> None:
     result = subprocess.run(doctor, capture_output=True, text=True, check=True, cwd=tmp_path)
     assert "\x1b" not in result.stdout + result.stderr
     assert "good" in result.stdout
+
+
+def test_names_of_files_are_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    show.tell_written([Path(":heart:/[red]a.gcode")])
+    assert capsys.readouterr().out == "Written:\n  :heart:/[red]a.gcode\n"
 
 
 def test_warnings_of_libraries_are_no_errors(
