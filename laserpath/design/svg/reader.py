@@ -71,12 +71,13 @@ def _read(data: str | bytes, reading: Reading, make: Callable[[_SvgDrawing], Mad
         raise InputError(NESTED) from None
 
 
-def _design(drawing: _SvgDrawing, name: str, reading: Reading) -> Design:
+def _design(drawing: _SvgDrawing, name: str, reading: Reading, placed: _OnPage | None = None) -> Design:
+    """The design. placed: where the whole drawing is, of which it is a layer; None: it is the whole."""
     if reading.follow:
-        return _followed(drawing, name, reading)
+        return _followed(drawing, name, reading, placed)
     drawn = _layers(drawing, reading, lambda ink: ink.dark)
     area = compose(drawn)
-    placed = _fitted(drawing, area, reading)
+    placed = placed or _fitted(drawing, area, reading)
     area = placed.fit(area)
     if area.is_empty:
         raise InputError(_why_empty(drawing.document, drawn))
@@ -91,39 +92,25 @@ def _split(drawing: _SvgDrawing, name: str, reading: Reading) -> LayersRead:
         return LayersRead({}, ())
     whole = compose(_layers(drawing, replace(reading, layers=reading.split), lambda ink: ink.dark))
     placed = _fitted(drawing, whole, reading)  # without a page, the whole drawing is it
-    parts = each_alone(reading, lambda alone: _apart(drawing, name, alone, placed))
+    parts = each_alone(reading, lambda alone: _design(drawing, name, alone, placed))
     within_others = not set(reading.split) <= set(shown)
     unlisted = (one for one, seen in shown.items() if seen and one not in reading.split)
     return LayersRead(shown, parts, () if within_others else tuple(unlisted))
 
 
-def _apart(drawing: _SvgDrawing, name: str, alone: Reading, placed: _OnPage) -> Design:
-    """One layer of a drawing. placed: where the whole drawing is."""
-    if alone.follow:
-        design = _followed(drawing, name, alone, placed)
-        return replace(design, source=(*_source(alone), *design.source))
-    drawn = _layers(drawing, alone, lambda ink: ink.dark)
-    area = placed.fit(compose(drawn))
-    if area.is_empty:
-        raise InputError(_why_empty(drawing.document, drawn))
-    return Design(shapely.normalize(area), name, placed.sheet, drawing.document.warnings(), _source(alone))
-
-
-def _followed(drawing: _SvgDrawing, name: str, reading: Reading, placed: _OnPage | None = None) -> Design:
+def _followed(drawing: _SvgDrawing, name: str, reading: Reading, placed: _OnPage | None) -> Design:
     """The lines that are drawn, on their page or, if it has no size, from their own corner on.
 
     placed: where the whole drawing is, of which they are a part.
     """
     painter, leaves = _painter(drawing, reading)
     lines, filled = painter.lines(leaves, lambda ink: ink.dark)
-    drawn: list[Line] = [(xy, width) for _, xy, width in lines]
-    warnings = drawing.document.warnings
-    if placed is None and (sheet := _sheet(drawing.page, reading)) is None:
-        corner = np.min([xy.min(axis=0) for xy, _ in drawn], axis=0) if drawn else np.zeros(2)
-        return followed([(xy - corner, width) for xy, width in drawn], name, reading, filled, warnings())
-    if placed is not None:
-        sheet, drawn = placed.sheet, [(xy + placed.shift, width) for xy, width in drawn]
-    return replace(followed(drawn, name, reading, filled, warnings()), page=sheet)
+    sheet, shift = (placed.sheet, placed.shift) if placed else (_sheet(drawing.page, reading), np.zeros(2))
+    if sheet is None and lines:
+        shift = -np.min([xy.min(axis=0) for _, xy, _ in lines], axis=0)
+    moved = [(xy + shift, width) for _, xy, width in lines]
+    design = followed(moved, name, reading, filled, drawing.document.warnings())
+    return replace(design, page=sheet, source=(*(_source(reading) if placed else ()), *design.source))
 
 
 def _colours(drawing: _SvgDrawing, name: str, reading: Reading) -> tuple[Design, ...]:
@@ -131,7 +118,6 @@ def _colours(drawing: _SvgDrawing, name: str, reading: Reading) -> tuple[Design,
     drawn = _layers(drawing, reading, _hue, WHITE)
     whole = compose(drawn)
     placed = _fitted(drawing, whole, reading)
-    said = drawing.document.warnings(), _source(reading)
     if reading.follow:
         return _lines_by_colour(drawing, name, reading, placed)
     if placed.fit(whole).is_empty:
@@ -144,6 +130,7 @@ def _colours(drawing: _SvgDrawing, name: str, reading: Reading) -> tuple[Design,
     groups = colours.merged(painted, MOST)
     shown = [(group, placed.fit(compose(drawn, frozenset(group).__contains__))) for group in groups]
     inks = [colours.Patch(group, area) for group, area in shown if not area.is_empty]
+    said = drawing.document.warnings(), _source(reading)
     return colours.designs(inks, name, placed.sheet, reading, said)
 
 
