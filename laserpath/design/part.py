@@ -37,7 +37,7 @@ from laserpath.base.arrays import Floats
 from laserpath.base.checks import number
 from laserpath.base.errors import InputError, figure
 from laserpath.base.overlay import tidy
-from laserpath.base.quantities import LENGTH
+from laserpath.base.quantities import LENGTH, quoted_path
 from laserpath.design import content, formats
 from laserpath.design.fill import EVENODD, NONZERO, check_reach, fill
 from laserpath.types import Design
@@ -56,6 +56,8 @@ _MM = {
 """Unit of a 3MF file → mm; 3MF Core Specification 1.3, section 3.4."""
 
 Facets = NDArray[np.int64]
+
+logging.getLogger("trimesh").addHandler(logging.NullHandler())  # what it says of a bad file is ours to say
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,7 @@ def load_part(
         raise InputError(f"{path}: {error}") from None
     source = (f"from {path.name}", f"cut into {len(sections)} layers of {layer:.9g} mm")
     recipe = [
-        f'design = "{path.name}"',
+        f"design = {quoted_path(path.name)}",
         f'layer = ["{layer:.9g}mm"]',
         *([f'unit = "{unit}"'] if unit else []),
     ]
@@ -146,9 +148,6 @@ def _read(data: bytes, suffix: str) -> tuple[Floats, Facets, float | None]:
         raise InputError(
             "parts in STL, 3MF and OBJ need the package trimesh: pip install 'laserpath[parts]'"
         ) from None
-    logging.getLogger("trimesh").addHandler(
-        logging.NullHandler()
-    )  # what it says of a bad file is ours to say
     own = _unit_of(data) if suffix == ".3mf" else None
     try:
         read: Any = trimesh.load_scene(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -95,6 +96,11 @@ def test_the_layers_are_as_high_as_the_part_to_the_nearest_layer(
     layer: float, count: int, tmp_path: Path
 ) -> None:
     assert len(areas(saved(trimesh.creation.box((1, 1, 1)), tmp_path), layer)) == count
+
+
+def test_a_name_with_quotes_is_written_as_a_project_has_it(tmp_path: Path) -> None:
+    ((_, one),) = load_part(saved(trimesh.creation.box((1, 1, 1)), tmp_path, 'a "b".stl'), 1.0)
+    assert tomllib.loads("\n".join(one.recipe)) == {"design": 'a "b".stl', "layer": ["1mm"]}
 
 
 def test_a_small_hole_is_closed_and_said(tmp_path: Path) -> None:
