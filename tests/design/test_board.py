@@ -174,6 +174,13 @@ def test_a_plane_of_altium_is_what_its_file_does_not_draw(tmp_path: Path) -> Non
     assert "b.gp1 shows where the copper is absent (a plane of Altium)" in " ".join(read.notes)
 
 
+def test_a_pad_master_of_protel_is_no_plane(tmp_path: Path) -> None:
+    folder = boards.write(tmp_path / "b")
+    (folder / "b.gpt").write_bytes(b"%TF.FilePolarity,Negative*%" + boards.gerber(boards.pads()))
+    read = load_board([folder], tolerance=TOLERANCE, layers=("top-copper",), files={"top-copper": "b.gpt"})
+    assert "b.gpt shows where the copper is absent (FilePolarity Negative)" in " ".join(read.notes)
+
+
 def test_a_mask_without_openings_is_the_board(tmp_path: Path) -> None:
     board = load(tmp_path, "top-mask", b_F_Mask=gerber())
     (mask,) = board.designs()

@@ -407,7 +407,7 @@ class _Loading:
     warnings: list[str] = field(default_factory=list)
     read: dict[str, BoardLayer] = field(default_factory=dict)
     digits: Digits | None = None
-    absent: set[str] = field(default_factory=set)
+    absent: dict[str, str] = field(default_factory=dict)
 
     def board(self, wanted: Sequence[str] | None) -> CircuitBoard:
         """The board with the layers that are wanted."""
@@ -475,8 +475,9 @@ class _Loading:
             kind = _EmptyLayer if empty else InputError
             raise kind(f"{self.found.name}: {file.name}: {error}") from None
         warnings = tuple(f"{file.kind}: {text}" for text in design.warnings if text != SHOWS_ABSENCE)
-        if SHOWS_ABSENCE in design.warnings or file.is_plane:
-            self.absent.add(file.kind)
+        # Planes draw what is absent, and do not always say so.
+        if SHOWS_ABSENCE in design.warnings or (file.is_plane and b"FilePolarity" not in file.data):
+            self.absent[file.kind] = "a plane of Altium" if file.is_plane else "FilePolarity Negative"
         layer = self.read[file.kind] = BoardLayer(
             file.kind, file.name, file.said, design.area, warnings, design.pads
         )
@@ -486,8 +487,7 @@ class _Loading:
         """The layer itself, also if its file shows where it is absent; of a mask, files draw the openings."""
         if layer.kind not in self.absent or layer.what == "mask":
             return layer
-        plane = layer.file.lower().rpartition(".")[2].startswith("gp")
-        why = "a plane of Altium" if plane else "FilePolarity Negative"
+        why = self.absent[layer.kind]
         self.notes.append(
             f"{layer.file} shows where the {layer.what} is absent ({why}), so the rest of the board has it"
         )

@@ -112,8 +112,8 @@ class LayerFile:
 
     @property
     def is_plane(self) -> bool:
-        """Whether it is a plane of Altium, or of Protel, which draw what is absent, and not always say so."""
-        return bool(_PLANE.search(self.name.lower())) and b"FilePolarity" not in self.data
+        """Whether it is a plane of Altium, or of Protel."""
+        return bool(_PLANE.search(self.name.lower()))
 
 
 @dataclass(frozen=True, slots=True)
