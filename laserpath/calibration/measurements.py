@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-import gcode
+from gcode.levels import shine
 from laserpath.base.arrays import Floats, Indices
 from laserpath.base.checks import positive
 from laserpath.base.errors import InputError, did_you_mean, one_line
@@ -62,11 +62,13 @@ class Levels:
         """Those of a machine."""
         return cls(machine.power_levels, machine.light.offset)
 
-    def light(self, level: ArrayLike, offset: float | None = None) -> Floats:
-        """Light of levels above zero, as a fraction of full power. offset: o, if not that of the profile."""
-        curve = gcode.motion.LightCurve(self.offset if offset is None else offset)
-        share = np.asarray(level, dtype=np.float64) / self.count
-        return np.maximum(curve.of(share, self.count), _FAINT)
+    def light(self, level: ArrayLike, offset: ArrayLike | None = None) -> Floats:
+        """Light of levels above zero, as a fraction of full power. offset: o, if not that of the profile.
+
+        Level and offset are broadcast.
+        """
+        o = np.asarray(self.offset if offset is None else offset, dtype=np.float64)
+        return np.maximum(shine(np.asarray(level, dtype=np.float64), self.count, o), _FAINT)
 
 
 def level_for(power: ArrayLike, machine: Machine) -> Indices:

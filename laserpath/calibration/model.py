@@ -217,10 +217,7 @@ class SizeModel:
         energy = self._unit_energy * (fx * fy) ** (1 - self.order)
         if self.levels is None or offset is None:
             return energy
-        offset = np.asarray(offset)
-        light = {o: self.levels.light(self._known, o) for o in set(offset.ravel().tolist())}
-        gain = np.stack([light[o] for o in offset.ravel().tolist()]).reshape(*offset.shape[:1], -1)
-        return energy * (gain / self._light) ** self.order
+        return energy * (self.levels.light(self._known, offset) / self._light) ** self.order
 
 
 GROUPS = ("width", "diameter", "merged", "depth")

@@ -218,3 +218,13 @@ def test_dots_are_whole_motor_steps(name: str) -> None:
     assert machine.steps is not None
     steps = np.array([item.length for item in chart.items if item.kind == "dot"]) * machine.steps[0]
     np.testing.assert_allclose(steps, np.rint(steps), atol=1e-6)
+
+
+def test_a_missing_decimal_point_in_one_of_a_few_widths_is_refused_in_a_sentence() -> None:
+    """On the way the offset becomes as large as it can be; no such light is taken, as no such size is."""
+    levels = Levels.of(GRBL)
+    rows = filled_in(np.random.default_rng(1), physics(1.0), levels=levels).rows
+    few = [replace(row, depth=None) for row in rows if row.width and row.item.along == "x"][::8]
+    few[0] = replace(few[0], width=100 * (few[0].width or 0))
+    with pytest.raises(InputError, match="too few widths and diameters for the unknowns: 3 of"):
+        calibration.fit(Measurements(tuple(few), levels=levels))
