@@ -350,23 +350,23 @@ def lagged(run: gcode.motion.Executed, machine: Machine, fwhm: float = math.inf)
 
 def early(moves: gcode.Moves, process: Process) -> gcode.Moves:
     """The moves to command so that axes with slack, and a head and a laser that lag, expose `moves`."""
-    machine = process.machine
-    lag = convert.lag(machine, optics.fwhm(process.spot))
-    unshaped, board = convert.controller(machine).unshaped(), convert.board(process)
-    if any(machine.backlash):
-        shortest, rate = _CORRECTED_PIECE_FWHM * optics.fwhm(process.spot), machine.segment_rate
-        found = gcode.motion.taken_up(
-            rested(moves), unshaped, board, _take_up(process), rate=rate, shortest=shortest,
-            longest=longest_piece(process),
-        )  # fmt: skip
-        moves = found.span(RESTS, len(found))
-    if convert.late(machine):  # light is early by a time, and an input shaper leaves all times as planned
-        found = gcode.motion.advanced(
-            rested(moves), unshaped, board, lag, rate=machine.segment_rate, shortest=_shortest_part(process),
-            longest=longest_piece(process),
-        )  # fmt: skip
-        return found.span(RESTS, len(found))
-    return gcode.motion.compensated(moves, lag, min(machine.acceleration))
+    machine, fwhm = process.machine, optics.fwhm(process.spot)
+    slack, late, lag = any(machine.backlash), convert.late(machine), convert.lag(machine, fwhm)
+    if slack or late:
+        own, rate, longest = rested(moves), machine.segment_rate, longest_piece(process)
+        # Light is early by a time, and an input shaper leaves all times as planned.
+        unshaped, board = convert.controller(machine).unshaped(), convert.board(process)
+        if slack:
+            own = gcode.motion.taken_up(
+                own, unshaped, board, _take_up(process), rate=rate, shortest=_CORRECTED_PIECE_FWHM * fwhm,
+                longest=longest,
+            )  # fmt: skip
+        if late:
+            own = gcode.motion.advanced(
+                own, unshaped, board, lag, rate=rate, shortest=_shortest_part(process), longest=longest
+            )
+        moves = own.span(RESTS, len(own))
+    return moves if late else gcode.motion.compensated(moves, lag, min(machine.acceleration))
 
 
 def _take_up(process: Process) -> gcode.motion.TakeUp:
