@@ -23,7 +23,7 @@ from gcode.levels import level_of
 from gcode.writing.layout import power_digit
 from laserpath.base.arrays import Floats, Indices
 from laserpath.base.errors import InputError
-from laserpath.types import Machine, Process, Toolpath
+from laserpath.types import Machine, Point, Process, Toolpath
 from laserpath.types.process import check_look_ahead
 
 _POINT = 1e-6
@@ -208,6 +208,12 @@ def late(machine: Machine) -> bool:
     delay = max(machine.laser_on_delay, machine.laser_off_delay)
     ramp = max(machine.speed_max) / min(machine.acceleration)
     return delay > 0 and machine.lag == 0 and ramp > gcode.motion.RUN_IN * delay
+
+
+def vertex_steps(machine: Machine) -> Point | None:
+    """Steps/mm that the controller rounds vertices to; None: it does not, or they are too fine to matter."""
+    rounds = gcode.dialect(machine.dialect).firmware.rounds_vertices
+    return machine.steps if rounds else None
 
 
 def strokes_move(machine: Machine, fwhm: float) -> bool:

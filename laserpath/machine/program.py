@@ -382,9 +382,8 @@ def _take_up(process: Process) -> gcode.motion.TakeUp:
 
 def _steps(machine: Machine) -> Point:
     """mm, that the controller rounds vertices to; 0: it does not."""
-    if machine.steps is None or not gcode.dialect(machine.dialect).firmware.rounds_vertices:
-        return 0.0, 0.0
-    return 1 / machine.steps[0], 1 / machine.steps[1]
+    steps = convert.vertex_steps(machine)
+    return (0.0, 0.0) if steps is None else (1 / steps[0], 1 / steps[1])
 
 
 def _shortest_part(process: Process) -> float:

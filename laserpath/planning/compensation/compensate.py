@@ -375,10 +375,10 @@ def on_steps(path: EnergyPath, machine: Machine, spot: Spot) -> EnergyPath:
     then too short for a dot, or below one step, becomes a line of as many steps, so that a dot is not lost.
     Where full power is too little for the energy, the move is slower.
     """
-    rounds = gcode.dialect(machine.dialect).firmware.rounds_vertices
-    if machine.steps is None or not rounds or not path.on.any():
+    per_mm = convert.vertex_steps(machine)
+    if per_mm is None or not path.on.any():
         return path
-    steps, deposited = np.asarray(machine.steps), path.energy * path.length
+    steps, deposited = np.asarray(per_mm), path.energy * path.length
     least, fewest = shortest_stroke(machine, spot), convert.controller(machine).shortest_steps
     at: Floats = np.rint(path.xy * steps)
     for first, last in runs(path.on):
