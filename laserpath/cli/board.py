@@ -165,6 +165,7 @@ def board(context: click.Context, /, files: tuple[str, ...], **given: Any) -> No
     with Interrupts() as interrupts:
         import laserpath
         from laserpath.physics import optics
+        from laserpath.planning import paths_of_all
 
         folder = Path(given["output"])
         check_folder(folder)
@@ -183,7 +184,8 @@ def board(context: click.Context, /, files: tuple[str, ...], **given: Any) -> No
             designs = read.designs(exposure, process.resin.tone)
             each = request.planned_parts(values, process, settings, designs)
             _announce(read, each, process, settings, talk, meter)
-            _check_places(read, exposure, folder, frame=given["frame"])
+            names = [one.design.name for one in each]
+            check_places(paths_of_all(exposure.name_of(read), "board", names, folder, frame=given["frame"]))
             interrupts.check()
             listen = progress.of_several(meter, interrupts.check)
             processes, how = [one.process for one in each], [one.settings for one in each]
@@ -292,16 +294,6 @@ def _announce(
     expected = [forecast(*one) for one in each]
     progress.tell_expected(Forecast.of_all(expected), talk)
     meter.expect(*planning.reported_last(expected), noun="layer")
-
-
-def _check_places(read: CircuitBoard, exposure: BoardExposure, folder: Path, *, frame: bool) -> None:
-    """Raise InputError if a file could not be written."""
-    from laserpath.planning import paths_of
-
-    names = [f"{read.name}-{layer.kind}" for layer in read.layers]
-    places = [path for name in names for path in paths_of(name, folder, frame=False, project=False)]
-    ends = ("board.html", *(("frame.gcode",) if frame else ()))
-    check_places([*places, *(folder / f"{exposure.name_of(read)}.{end}" for end in ends)])
 
 
 def _other_side(

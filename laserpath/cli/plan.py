@@ -55,13 +55,12 @@ class Job:
     check: Callable[[], None]
     kept: Callable[[], None]
 
-    def check_places(self, *names: str) -> None:
-        """Raise InputError if the files of plans of these names could not be written."""
+    def check_places(self, name: str) -> None:
+        """Raise InputError if the files of a plan of this name could not be written."""
         from laserpath.planning import paths_of
 
         given = self.given
-        for name in names:
-            check_places(paths_of(name, self.folder, frame=given["frame"], project=given["save_project"]))
+        check_places(paths_of(name, self.folder, frame=given["frame"], project=given["save_project"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +100,15 @@ def check_parts(given: Mapping[str, Any], values: Mapping[str, Any]) -> None:
 def plan_parts(job: Job, meter: Meter) -> Made:
     """Plan each colour or layer of a drawing and write the files of all."""
     import laserpath
-    from laserpath.planning import Forecast, check_joined, forecast
+    from laserpath.planning import Forecast, check_joined, forecast, paths_of_all
 
     each = _load_parts(job, meter)
     parts = [one.design for one in each]
-    job.check_places(*(part.name for part in parts))
-    joined, ends = job.given["joined"], [f"{each[0].kind}s.html"]
-    if joined:
+    given, names = job.given, [part.name for part in parts]
+    files = {"frame": given["frame"], "project": given["save_project"], "joined": given["joined"]}
+    if files["joined"]:
         check_joined([one.process for one in each])
-        ends.append("gcode")
-    check_places([job.folder / f"{each[0].drawing}.{end}" for end in ends])
+    check_places(paths_of_all(each[0].drawing, f"{each[0].kind}s", names, job.folder, **files))
     reported = tuple(dict.fromkeys(sentence for part in parts for sentence in part.warnings))
     for sentence in reported:
         job.talk.warn(sentence)
@@ -126,9 +124,7 @@ def plan_parts(job: Job, meter: Meter) -> Made:
     plans = laserpath.plan_colours(parts, processes, settings, progress.of_several(meter, job.check))
     job.check()
     meter.writing()
-    written = plans.write(
-        job.folder, frame=job.given["frame"], project=job.given["save_project"], joined=joined
-    )
+    written = plans.write(job.folder, **files)
     by_name = {one.design.name: one for one in plans.plans}
     warnings = tuple(show.warnings_of_each(by_name, frame=job.given["frame"]))
     return Made(

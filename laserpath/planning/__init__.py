@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from laserpath.planning.headers import header
     from laserpath.planning.matrix import DoseMatrix, forecast_matrix, matrix_paths, plan_matrix
     from laserpath.planning.optimise.loop import Progress
-    from laserpath.planning.output import paths_of
+    from laserpath.planning.output import paths_of, paths_of_all
     from laserpath.planning.pipeline import Plan, plan
     from laserpath.planning.robustness import sensitivity
     from laserpath.planning.stack import (
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 __all__ = [
     "BoardPlans", "ColourPlans", "DoseMatrix", "Forecast", "LayerPlans", "Plan", "PlanStep", "Progress",
     "Stack", "adding_doses", "check_joined", "forecast", "forecast_matrix", "forecast_stack", "header",
-    "limit", "matrix_paths", "paths_of", "plan", "plan_board", "plan_colours", "plan_layers", "plan_matrix",
-    "plan_stack", "sensitivity", "stacked", "together",
+    "limit", "matrix_paths", "paths_of", "paths_of_all", "plan", "plan_board", "plan_colours", "plan_layers",
+    "plan_matrix", "plan_stack", "sensitivity", "stacked", "together",
 ]  # fmt: skip
 
 __getattr__, __dir__ = attach(
@@ -54,7 +54,7 @@ __getattr__, __dir__ = attach(
         "headers": ("header",),
         "matrix": ("DoseMatrix", "forecast_matrix", "matrix_paths", "plan_matrix"),
         "optimise.loop": ("Progress",),
-        "output": ("paths_of",),
+        "output": ("paths_of", "paths_of_all"),
         "pipeline": ("Plan", "plan"),
         "robustness": ("sensitivity",),
         "stack": (

@@ -13,7 +13,8 @@ from laserpath.design import FLATTEN_FWHM
 from laserpath.design.board import BoardExposure, CircuitBoard, load_board
 from laserpath.design.board.files import side_of
 from laserpath.physics import optics
-from laserpath.planning.colours import files_of_all, plan_colours
+from laserpath.planning.colours import plan_colours, texts_of_all
+from laserpath.planning.output import paths_of_all
 from laserpath.planning.pipeline import ColourListener, Plan
 from laserpath.types import Process, Settings
 
@@ -54,7 +55,9 @@ class BoardPlans:
         turned = [one.design.name for kind, one in self.plans.items() if side_of(kind) == "bottom"]
         backs = frozenset(() if self.exposure.align else turned)
         under = report.Underlay(outline, holes, backs, self.exposure.mirror)
-        return write_all(files_of_all(self.name, plans, Path(folder), frame=frame, board=under))
+        texts = texts_of_all(self.name, plans, folder, frame=frame, board=under)
+        paths = paths_of_all(self.name, "board", [one.design.name for one in plans], folder, frame=frame)
+        return write_all(dict(zip(paths, texts, strict=True)))
 
 
 def plan_board(

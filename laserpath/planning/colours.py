@@ -19,6 +19,7 @@ from laserpath.machine.gate import verified
 from laserpath.machine.rest import rested
 from laserpath.physics import optics
 from laserpath.planning.headers import header_of_parts
+from laserpath.planning.output import paths_of_all
 from laserpath.planning.pipeline import ColourListener, Plan, listener_of, plan
 from laserpath.planning.stack import one_after_another
 from laserpath.types import Design, Part, Process, Resin, Settings
@@ -57,13 +58,14 @@ class ColourPlans:
         project: also laserpath.toml, which plans all of them again.  joined: also NAME.gcode, `joined`.
         Returns the paths.
         """
-        folder = Path(folder)
-        texts = files_of_all(self.name, self.plans, folder, frame=frame)
-        if project:
-            texts[folder / project_file.NAME] = project_file.text_of_parts(self._parts, folder)
-        if joined:
-            texts[folder / f"{self.name}.gcode"] = self.joined
-        return write_all(texts)
+        page = texts_of_all(self.name, self.plans, folder, frame=frame)
+        of_project = [project_file.text_of_parts(self._parts, folder)] if project else []
+        texts = [*page, *of_project, *([self.joined] if joined else [])]
+        each = [one.design.name for one in self.plans]
+        paths = paths_of_all(
+            self.name, f"{self.kind}s", each, folder, frame=frame, project=project, joined=joined
+        )
+        return write_all(dict(zip(paths, texts, strict=True)))
 
     @property
     def joined(self) -> str:
@@ -140,23 +142,17 @@ def adding_doses(designs: Sequence[Design], processes: Sequence[Process]) -> tup
     return tuple(told)
 
 
-def files_of_all(
-    name: str, plans: Sequence[Plan], folder: Path, *, frame: bool, board: report.Underlay | None = None
-) -> dict[Path, str]:
-    """The files of plans with one zero, their common page, and with `frame` a pass around the box of all.
+def texts_of_all(
+    name: str, plans: Sequence[Plan], folder: str | Path, *, frame: bool, board: report.Underlay | None = None
+) -> list[str]:
+    """The texts of `paths_of_all`: of each plan, their page, and with `frame` a pass around the box of all.
 
     name: of the drawing, or of the board.  board: of which they are the layers, if they are no colours.
     """
-    texts: dict[Path, str] = {}
-    for one in plans:
-        texts |= one.files(folder)
-    page = f"{_part(plans[0].design).kind}s" if board is None else "board"
-    texts[folder / f"{name}.{page}.html"] = report.render_colours(
-        name, [(one.page_data, one.run) for one in plans], board
-    )
+    texts = [text for one in plans for text in one.files(folder).values()]
+    texts.append(report.render_colours(name, [(one.page_data, one.run) for one in plans], board))
     if frame:
-        whole = replace(plans[0].design, name=name)
-        texts[folder / f"{name}.frame.gcode"] = framing.frame(whole, plans[0].process)
+        texts.append(framing.frame(replace(plans[0].design, name=name), plans[0].process))
     return texts
 
 

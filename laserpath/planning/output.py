@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import gcode
@@ -50,6 +51,21 @@ def paths_of(name: str, folder: str | Path = ".", *, frame: bool, project: bool)
     ends = ("gcode", "toolpath.svg", "report.html", *(("frame.gcode",) if frame else ()))
     places = (*(f"{name}.{end}" for end in ends), *((project_file.NAME,) if project else ()))
     return tuple(Path(folder) / place for place in places)
+
+
+def paths_of_all(
+    name: str, page: str, each: Sequence[str], folder: str | Path = ".", *, frame: bool,
+    project: bool = False, joined: bool = False,
+) -> tuple[Path, ...]:  # fmt: skip
+    """The paths of the files that plans of one drawing, or of a board, write: those of each plan come first.
+
+    name: of the drawing or board.  page: `colours`, `layers` or `board`.  each: names of the designs.
+    Other arguments: those of `ColourPlans.write`.
+    """
+    ends = (f"{page}.html", *(("frame.gcode",) if frame else ()))
+    places = [f"{name}.{end}" for end in ends] + [project_file.NAME] * project + [f"{name}.gcode"] * joined
+    own = (path for one in each for path in paths_of(one, folder, frame=False, project=False))
+    return (*own, *(Path(folder) / place for place in places))
 
 
 def write_files(

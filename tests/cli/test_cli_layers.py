@@ -15,6 +15,7 @@ from commands import run
 import laserpath
 import laserpath.report
 from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError
 from laserpath.config import profiles
 from laserpath.config.layers import Dose
 from laserpath.config.project import in_head
@@ -386,3 +387,20 @@ def test_no_project_is_written_of_what_cannot_be_read(
     assert run("new-project", *arguments.split()) == 2
     assert re.search(sentence, capsys.readouterr().err)
     assert not list(Path().rglob("laserpath.toml"))
+
+
+def test_files_that_cannot_be_written_are_named_before_anything_is_planned(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The pass around all layers is one file; none of them has a pass of its own."""
+
+    def planned(*_: object) -> None:
+        raise InputError("it is planned")
+
+    monkeypatch.setattr(laserpath, "plan_colours", planned)
+    for name, sentence in (("three", "'three.frame.gcode'"), ("three-plain", "it is planned")):
+        place = Path(f"{name}.frame.gcode")
+        place.mkdir()
+        assert run("plan", "three.svg", "--layers", "plain,strong", "--frame", "-q") == 2
+        assert sentence in capsys.readouterr().err
+        place.rmdir()
