@@ -204,17 +204,18 @@ def build(
 def _machine_values(values: dict[str, Any]) -> dict[str, Any]:
     """The values of a `Machine`: delays of its laser given as one, and a shaper of each axis."""
     delay, delays = values.pop("laser_delay", None), ("laser_on_delay", "laser_off_delay")
-    for name in delays:
-        if delay is not None and name in values:
-            raise InputError(
-                f"gives laser_delay as well as {name}; give laser_delay, or {' and '.join(delays)}"
-            )
+    if delay is not None:
+        for name in delays:
+            if name in values:
+                raise InputError(
+                    f"gives laser_delay as well as {name}; give laser_delay, or {' and '.join(delays)}"
+                )
+        values |= dict.fromkeys(delays, delay)
     given = {field.name: values.pop(field.name) for field in SHAPERS if field.name in values}
     shapers = tuple(_shaper(axis, given) for axis in "xy")
-    if given and not any(shapers) and "shaper_freq_x" not in given and "shaper_freq_y" not in given:
+    if given and not given.keys() & {"shaper_freq_x", "shaper_freq_y"}:
         raise InputError(f"key 'shaper_freq_x_Hz' or 'shaper_freq_y_Hz' is missing, of {next(iter(given))}")
-    made = values if delay is None else values | dict.fromkeys(delays, delay)
-    return {**made, "shapers": shapers} if any(shapers) else made
+    return {**values, "shapers": shapers}
 
 
 def _shaper(axis: str, given: Mapping[str, Any]) -> gcode.motion.Shaper | None:
