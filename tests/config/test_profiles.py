@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -229,6 +231,15 @@ def test_input_shapers_have_klipper_s_keys_and_defaults(
 ) -> None:
     found = profiles.machine(write(tmp_path, changed("machine", "dialect", f"dialect = 'klipper'\n{keys}")))
     assert found.shapers == tuple(one and gcode.motion.Shaper(*one) for one in (x, y))
+
+
+@pytest.mark.slow
+def test_without_a_shaper_a_profile_is_read_without_the_models_of_motion() -> None:
+    """They bring Numba, whose import takes some 0.3 s."""
+    code = "import sys; from laserpath.config import profiles; profiles.machine('klipper-diode-405'); "
+    code += "print({'numba', 'gcode.motion'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
 
 
 @pytest.mark.parametrize("kind", LOADERS)

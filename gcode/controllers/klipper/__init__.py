@@ -1,4 +1,7 @@
-"""Klipper 0.13, whose laser is a pin. `planner` is its motion, `shaping` what an input shaper makes of it."""
+"""Klipper 0.13, whose laser is a pin.
+
+`planner` is its motion, `shaping` what an input shaper makes of it: compiled, and imported when it is needed.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ import numpy as np
 from gcode.commands import PRINTER_G, PRINTER_IGNORED
 from gcode.controllers.common import Executed, Ramps, pauses, places
 from gcode.controllers.interface import FINE, Controller, Hardware, Notation
-from gcode.controllers.klipper import planner, shaping
+from gcode.controllers.klipper import planner
 from gcode.controllers.shapers import Impulses, Shaper, impulses_of
 from gcode.errors import GcodeError
 from gcode.move import Ints, Moves
@@ -132,6 +135,8 @@ class Klipper(Controller):
         p = planner.plan(moves.xyz, moves.speed, pauses(moves), self)
         power = moves.power if levels is None else np.rint(moves.power * levels) / levels
         if (impulses := self.impulses) is not None:
+            from gcode.controllers.klipper import shaping
+
             done = shaping.executed(moves.xyz, p, impulses, power, longest)
             if self.steps is not None:
                 done = replace(done, stepping=planner.steps_of(done, self.steps))

@@ -212,8 +212,10 @@ def _machine_values(values: dict[str, Any]) -> dict[str, Any]:
                 )
         values |= dict.fromkeys(delays, delay)
     given = {field.name: values.pop(field.name) for field in SHAPERS if field.name in values}
+    if not given:  # so that most profiles are read without the models of motion, and Numba
+        return values
     shapers = tuple(_shaper(axis, given) for axis in "xy")
-    if given and not given.keys() & {"shaper_freq_x", "shaper_freq_y"}:
+    if not given.keys() & {"shaper_freq_x", "shaper_freq_y"}:
         raise InputError(f"key 'shaper_freq_x_Hz' or 'shaper_freq_y_Hz' is missing, of {next(iter(given))}")
     return {**values, "shapers": shapers}
 
