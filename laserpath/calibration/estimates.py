@@ -227,10 +227,11 @@ def _errors(
     nu = np.array([freedom[name] for name in GROUPS])[:, None]
     with np.errstate(divide="ignore"):
         degrees = variance**2 / np.maximum((part**2 / nu).sum(axis=0), 1e-300)
-    if robust:
+    spare = len(data.size) - len(theta)
+    if robust and spare > 0:  # without, the sizes are met exactly, and tell nothing of how they scatter
         r = rest[: len(data.size)]
         slope = ((1 + r**2) ** -1.5).mean()
-        variance = variance * (r**2 / (1 + r**2)).sum() / max(len(r) - len(theta), 1) / slope**2
+        variance = variance * (r**2 / (1 + r**2)).sum() / spare / slope**2
     return np.where(free, np.inf, np.sqrt(variance)), degrees
 
 

@@ -43,7 +43,7 @@ from laserpath.calibration.estimates import (
 from laserpath.calibration.model import GROUPS, Data, Unknowns, line_dose
 
 _CERTAIN = 1e-6
-"""Standard error of what a candidate takes as given; 0 would divide by 0."""
+"""Standard error of what a candidate takes as given, and the least of all; 0 would divide by 0."""
 _STRIPES = 32
 """Lines of the widest stripe by which spots are compared; more weigh faint tails more."""
 _NONE = 1e-4
@@ -85,8 +85,9 @@ def fitted(data: Mapping[str, Data], unknowns: Unknowns, solve: Solve) -> list[C
 
 
 def _scatter(one: Candidate) -> float:
-    """Mean of ln σ over the sizes that it uses."""
-    return float(np.log(one.solution.sigma[one.solution.used]).mean())
+    """Mean of ln σ over the sizes that it uses; ∞ if it uses none."""
+    sigma = one.solution.sigma[one.solution.used]
+    return float(np.log(sigma).mean()) if sigma.size else np.inf
 
 
 def _refitted(one: Candidate, unknowns: Unknowns, used: Bools, solve: Solve) -> Candidate:
@@ -208,7 +209,7 @@ def _distribution(solution: FitSolution, name: str) -> tuple[float, float, float
     if name not in solution.unknowns.names:
         return 0.0, _CERTAIN, np.inf
     k = solution.unknowns.names.index(name)
-    return float(solution.theta[k]), float(solution.error[k]), float(solution.freedom[k])
+    return float(solution.theta[k]), max(float(solution.error[k]), _CERTAIN), float(solution.freedom[k])
 
 
 def _interval(parts: Sequence[tuple[float, float, float, float]]) -> tuple[float, float]:

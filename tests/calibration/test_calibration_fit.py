@@ -364,3 +364,33 @@ def test_sizes_of_the_fit_are_those_of_its_model() -> None:
     for r in found.residuals:
         k = by_id[r.id]
         assert r.fitted == pytest.approx(float((sizes.depth if r.what == "depth" else sizes.size)[k]))
+
+
+def lines(*sizes: tuple[float, float, float], times: int = 1) -> Measurements:
+    """Power, mW, speed, mm/s, and width, mm, of lines that were measured so many times each."""
+    return Measurements(
+        tuple(
+            Measured(Item(f"{k}-{again}", "line", power, speed), width=width)
+            for k, (power, speed, width) in enumerate(sizes)
+            for again in range(times)
+        )
+    )
+
+
+def test_as_many_sizes_as_unknowns_are_as_uncertain_with_robust() -> None:
+    """Three profiles meet them exactly, each with its own values, and their scatter says nothing."""
+    few = ((1.0, 20.0, 0.08), (2.0, 20.0, 0.13), (2.0, 5.0, 0.18))
+    robust, plain = (fit(lines(*few), Options(width_error=0.003, robust=r)) for r in (True, False))
+    for one, other in zip(robust.estimates, plain.estimates, strict=True):
+        assert (one.low, one.high) == pytest.approx((other.low, other.high), rel=1e-6)
+    twice = fit(lines(*few, times=2), Options(width_error=1e-4, robust=True))
+    assert all(one.low < one.value < one.high for one in twice.estimates)
+    assert list(twice.shapes.values()) == pytest.approx(3 * [1 / 3])
+
+
+@pytest.mark.filterwarnings("error")
+def test_widths_that_are_all_too_strong_are_refused_without_a_warning_of_numpy() -> None:
+    strong = lines((100.0, 1.0, 0.3), (200.0, 1.0, 0.33), (400.0, 1.0, 0.35))
+    for robust in (False, True):
+        with pytest.raises(InputError, match="the critical dose is undetermined"):
+            fit(strong, Options(fwhm=0.08, width_error=0.003, robust=robust))
