@@ -35,7 +35,17 @@ from scipy.stats import t as student
 
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError
-from laserpath.calibration.model import DEPTH, GROUPS, LINEAR, OFFSET, TRUSTED, Data, Physics, Unknowns
+from laserpath.calibration.model import (
+    ASPECT,
+    DEPTH,
+    GROUPS,
+    LINEAR,
+    OFFSET,
+    TRUSTED,
+    Data,
+    Physics,
+    Unknowns,
+)
 from laserpath.physics.resin import critical_dose, dose_unit
 from laserpath.types import Machine, Resin, Spot
 
@@ -131,7 +141,7 @@ def _least(
             "no spot and resin give sizes like those measured: some are too far from the others; look "
             "for a wrong unit or decimal point"
         )
-    damping, cost = _DAMPING, _cost(rest, robust)
+    damping, cost = _DAMPING, float(costs(rest, robust).sum())
     for _ in range(_STEPS):
         # The soft L1 is a sum of squares of these weights.
         weight = (1 + rest**2) ** -0.5 if robust else np.ones_like(rest)
@@ -141,7 +151,7 @@ def _least(
         step = np.linalg.solve(normal + np.diag(damping * size), -slopes.T @ (weight * rest))
         there = theta + step
         new_rest, new_slopes = data.linear(unknowns, there, sigma)
-        new_cost = _cost(new_rest, robust) if np.isfinite(new_rest).all() else np.inf
+        new_cost = float(costs(new_rest, robust).sum()) if np.isfinite(new_rest).all() else np.inf
         if new_cost < cost:
             gain = cost - new_cost
             theta, rest, slopes, cost = there, new_rest, new_slopes, new_cost
@@ -155,8 +165,9 @@ def _least(
     return theta, rest, slopes
 
 
-def _cost(rest: Floats, robust: bool) -> float:
-    return float((2 * (np.sqrt(1 + rest**2) - 1) if robust else rest**2).sum())
+def costs(rest: Floats, robust: bool) -> Floats:
+    """What each residual, in units of σ, adds to the sum: its square, or its soft L1."""
+    return 2 * (np.sqrt(1 + rest**2) - 1) if robust else rest**2
 
 
 def _first_sigma(data: Data, unknowns: Unknowns, start: Floats, known: dict[str, float]) -> Floats:
@@ -189,7 +200,7 @@ def _noise(
     noise, freedom = {}, {}
     for g, name in enumerate(GROUPS):
         names = pool if name in pool else [name]
-        chosen = np.isin(data.group, [GROUPS.index(n) for n in names])
+        chosen = data.within(names)
         nu = sum(free[n] for n in names)
         if name in known:
             noise[name], freedom[name] = known[name], np.inf
@@ -253,7 +264,7 @@ def first_guess(data: Data, unknowns: Unknowns) -> Floats:
     plane = data.only(~data.deep)
     # Where the profile leaves the lowest measured level dark, its offset is wrong.
     offset = max(unknowns.given.level_offset or 0.0, 0.5 - unknowns.lowest)
-    best = {"aspect": 1.0, "reciprocity": 0.0, OFFSET: offset, **_plane(unknowns.given)}
+    best = {ASPECT: 1.0, LINEAR: 0.0, OFFSET: offset, **_plane(unknowns.given)}
     if len(plane.size):
         best |= _searched(plane, unknowns)
     given = replace(unknowns.given, fwhm=(best["fwhm"], best["fwhm"]), e_c=1.0, penetration_depth=1.0)
@@ -293,7 +304,6 @@ def _searched(plane: Data, unknowns: Unknowns) -> dict[str, float]:
     return best
 
 
-ASPECT = "aspect"
 SURE = 0.95
 """Weight from which a shape counts as told by the sizes."""
 _NEGLIGIBLE = 0.01
@@ -428,7 +438,7 @@ def residuals_of(data: Data, solution: FitSolution, limit: float) -> Iterator[Si
 
 _DISPLAYED = {
     "fwhm": ("spot's FWHM", 1000.0, "µm"),
-    "aspect": ("FWHM along x ÷ along y", 1.0, ""),
+    ASPECT: ("FWHM along x ÷ along y", 1.0, ""),
     "critical_dose": ("critical dose", 100.0, "mJ/cm²"),
     "penetration_depth": ("penetration depth", 1000.0, "µm"),
     "e_c": ("E_c, where gelling begins", 100.0, "mJ/cm²"),

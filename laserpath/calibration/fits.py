@@ -14,7 +14,6 @@ from scipy.stats import norm
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError, figure
 from laserpath.calibration.estimates import (
-    ASPECT,
     Estimate,
     Fit,
     FitSolution,
@@ -24,7 +23,7 @@ from laserpath.calibration.estimates import (
     supported,
 )
 from laserpath.calibration.measurements import Levels, Measurements
-from laserpath.calibration.model import LINEAR, OFFSET, TRUSTED, Data, Physics, Unknowns
+from laserpath.calibration.model import ASPECT, LINEAR, OFFSET, TRUSTED, Data, Physics, Unknowns
 from laserpath.calibration.shapes import (
     Candidate,
     chosen,
@@ -514,5 +513,4 @@ def _report(
 
 def _freedom_taken(solution: FitSolution, data: Data, options: Options) -> float:
     """Degrees of freedom that the fit took from the sizes of known standard deviation."""
-    known = np.array([name in options.known for name in ("width", "diameter", "merged", "depth")])
-    return float(solution.leverage[known[data.group]].sum())
+    return float(solution.leverage[data.within(options.known)].sum())

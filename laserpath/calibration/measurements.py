@@ -177,7 +177,7 @@ class Measured:
 
     def __post_init__(self) -> None:
         where = f"item {self.item.id!r}"
-        own: tuple[str, ...] = _SIZES_OF[self.item.kind]
+        own = _SIZES_OF[self.item.kind]
         if self.offset is not None and self.item.kind != "pair":
             raise InputError(f"{where} is a {self.item.kind}, which has no offset")
         if self.offset is not None and not abs(self.offset) < _FURTHEST:

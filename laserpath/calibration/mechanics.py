@@ -22,7 +22,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from laserpath.base.errors import InputError
-from laserpath.calibration.estimates import Estimate
+from laserpath.calibration.estimates import CONFIDENCE, Estimate
 from laserpath.calibration.measurements import Measured, Measurements
 from laserpath.types import Machine
 
@@ -122,4 +122,5 @@ def _least_squares(pairs: list[Measured], axes: list[str]) -> tuple[list[float],
         return values.tolist(), [np.inf] * len(values), None
     scatter = float(np.sqrt(((offsets - design @ values) ** 2).sum() / freedom))
     variances = np.diag(np.linalg.inv(design.T @ design))
-    return values.tolist(), (student.ppf(0.975, freedom) * scatter * np.sqrt(variances)).tolist(), scatter
+    halves = student.ppf((1 + CONFIDENCE) / 2, freedom) * scatter * np.sqrt(variances)
+    return values.tolist(), halves.tolist(), scatter

@@ -30,7 +30,7 @@ continues as u^(−2), the envelope of the rings; `estimates` uses no widths of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -222,6 +222,7 @@ class SizeModel:
 
 GROUPS = ("width", "diameter", "merged", "depth")
 DEPTH = GROUPS.index("depth")
+ASPECT = "aspect"
 LINEAR = "reciprocity"
 """The exponent m, the one unknown that is not a logarithm."""
 OFFSET = "level_offset"
@@ -261,7 +262,7 @@ class Unknowns:
         values = {n: self.value(n, x) for n, x in zip(self.names, theta, strict=True)}
         given = self.given
         fx, fy = given.fwhm
-        fwhm, root = values.get("fwhm", np.sqrt(fx * fy)), np.sqrt(values.get("aspect", fx / fy))
+        fwhm, root = values.get("fwhm", np.sqrt(fx * fy)), np.sqrt(values.get(ASPECT, fx / fy))
         return Physics(
             fwhm=(fwhm * root, fwhm / root),
             critical_dose=values.get("critical_dose", given.critical_dose),
@@ -329,6 +330,10 @@ class Data:
     def deep(self) -> Bools:
         """(R,) True for a depth."""
         return self.group == DEPTH
+
+    def within(self, names: Iterable[str]) -> Bools:
+        """(R,) True for a size of these groups."""
+        return np.isin(self.group, [GROUPS.index(name) for name in names])
 
     def predicted(self, sizes: Sizes) -> Floats:
         """(R,) mm, or (B, R), the model's value of each size."""

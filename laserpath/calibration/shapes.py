@@ -33,14 +33,8 @@ from scipy.stats import t as student
 
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError
-from laserpath.calibration.estimates import (
-    ASPECT,
-    CONFIDENCE,
-    SURE,
-    Estimate,
-    FitSolution,
-)
-from laserpath.calibration.model import GROUPS, Data, Unknowns, line_dose
+from laserpath.calibration.estimates import CONFIDENCE, SURE, Estimate, FitSolution, costs
+from laserpath.calibration.model import ASPECT, Data, Unknowns, line_dose
 
 _CERTAIN = 1e-6
 """Standard error of what a candidate takes as given, and the least of all; 0 would divide by 0."""
@@ -128,8 +122,8 @@ def _aicc(one: Candidate, best: FitSolution, known: Mapping[str, float], robust:
     data, leverage = one.data.only(used), solution.leverage[used]
     rest = data.residuals(solution.physics, best.sigma[used])
     sizes, seen = rest[: used.sum()], rest[used.sum() :]
-    given = np.isin(data.group, [GROUPS.index(name) for name in known]) | robust
-    squares = 2 * (np.sqrt(1 + sizes**2) - 1) if robust else sizes**2
+    given = data.within(known) | robust
+    squares = costs(sizes, robust)
     # What the sizes of unknown σ do not determine costs as in Akaike's own criterion.
     score = float((seen**2).sum() + squares[given].sum() + 2 * (len(solution.theta) - leverage[~given].sum()))
     # Groups that share a σ have the same one.
