@@ -242,6 +242,11 @@ class Options:
         plane = {} if self.width_error is None else dict.fromkeys(("width", "diameter"), self.width_error)
         return plane | ({} if self.depth_error is None else {"depth": self.depth_error})
 
+    @property
+    def asks_oval(self) -> bool:
+        """Whether the sizes are to tell if the spot is elliptical."""
+        return self.elliptical is None and self.fwhm is None
+
 
 @np.errstate(all="ignore")  # what is not finite is refused by name
 def fit(measurements: Measurements, options: Options | None = None) -> Fit:
@@ -262,7 +267,7 @@ def fit(measurements: Measurements, options: Options | None = None) -> Fit:
         level_offset=None if levels is None else levels.offset,
     )  # fmt: skip
     names, notes = _unknowns(first, options)
-    if options.elliptical is None and options.fwhm is None and not _both_directions(first):
+    if options.asks_oval and not _both_directions(first):
         notes.append("whether the spot is round cannot be told, and is assumed: measure lines along y, too")
     if not names:
         if options.fwhm is None:
@@ -299,7 +304,7 @@ def _candidates(
             notes.append(note)
             unknowns = unknowns.without(name)
             found = weighed(fitted(data, unknowns, solved), options.known, options.robust)
-    if options.elliptical is None and options.fwhm is None and _both_directions(found[0].data):
+    if options.asks_oval and _both_directions(found[0].data):
         found = weighed(with_ovals(found, solved), options.known, options.robust)
     return found
 

@@ -49,12 +49,11 @@ Solve = Callable[[Data, Unknowns, Floats | None, Bools | None], FitSolution]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """A profile, round or elliptical, fitted to the sizes. score: AICc.  weight: of all candidates' 1."""
+    """A profile, round or elliptical, fitted to the sizes. weight: of all candidates' 1."""
 
     profile: str
     data: Data
     solution: FitSolution
-    score: float = 0.0
     weight: float = 1.0
 
     @property
@@ -66,14 +65,14 @@ class Candidate:
 def fitted(data: Mapping[str, Data], unknowns: Unknowns, solve: Solve) -> list[Candidate]:
     """A candidate of each profile, all fitted to the sizes that the best of them uses."""
     found: list[Candidate] = []
-    refused: InputError | None = None
+    refused: list[InputError] = []
     for profile, own in data.items():
         try:
             found.append(Candidate(profile, own, solve(own, unknowns, None, None)))
         except InputError as error:  # it may need more sizes than another
-            refused = refused or error
+            refused.append(error)
     if not found:
-        raise refused or InputError("no spot was to be fitted")
+        raise refused[0]
     used = min(found, key=_scatter).solution.used
     return [_refitted(one, unknowns, used, solve) for one in found]
 
@@ -105,16 +104,12 @@ def with_ovals(candidates: Sequence[Candidate], solve: Solve) -> list[Candidate]
 
 
 def weighed(candidates: Sequence[Candidate], known: Mapping[str, float], robust: bool) -> list[Candidate]:
-    """The candidates with score and weight, the heaviest first. known: σ in mm, by group."""
+    """The candidates with their weights, the heaviest first. known: σ in mm, by group."""
     best = min(candidates, key=_scatter).solution
     scores = np.array([_aicc(one, best, known, robust) for one in candidates])
     weights = np.exp((scores.min() - scores) / 2)
     weights /= weights.sum()
-    found = [
-        replace(one, score=float(score), weight=float(weight))
-        for one, score, weight in zip(candidates, scores, weights, strict=True)
-    ]
-    return sorted(found, key=lambda one: one.score)
+    return [replace(candidates[k], weight=float(weights[k])) for k in np.argsort(scores, kind="stable")]
 
 
 def _aicc(one: Candidate, best: FitSolution, known: Mapping[str, float], robust: bool) -> float:
@@ -152,13 +147,14 @@ def chosen(candidates: Sequence[Candidate]) -> Candidate:
     for profile, total in totals.items():
         own = [one for one in candidates if one.profile == profile]
         oval = sum(one.weight for one in own if one.oval) >= SURE * total
-        best = next((one for one in own if one.oval == oval), own[0])
-        kept.append(replace(best, weight=total))
-    likely = [one for one in kept if one.weight > 1 - SURE]
-    if kept[0].weight >= SURE or len(likely) < 2:
+        kept.append(next((one for one in own if one.oval == oval), own[0]))
+    likely = [one for one in kept if totals[one.profile] > 1 - SURE]
+    if totals[kept[0].profile] >= SURE or len(likely) < 2:
         return kept[0]
     step = float(kept[0].solution.physics.fwhm[1]) / 2
-    return min(likely, key=lambda one: sum(other.weight * edge_error(one, other, step) for other in likely))
+    return min(
+        likely, key=lambda one: sum(totals[other.profile] * edge_error(one, other, step) for other in likely)
+    )
 
 
 def edge_error(plan: Candidate, truth: Candidate, step: float) -> float:
