@@ -79,6 +79,7 @@ def new_project(files: tuple[str, ...], **given: Any) -> None:
         values=dict(_written(values, folder)),
         command=command,
         noun=noun,
+        follows=noun == "layer" and not board,
         notes=notes,
     )
     (written,) = write_all({file: text})

@@ -66,12 +66,14 @@ def new_text(
     values: Mapping[str, str],
     command: str,
     noun: str,
+    follows: bool,
     notes: Sequence[str] = (),
 ) -> str:
     """The project. design: relative to its folder; None: no single file.
 
     values: of machine, resin and spot that are given: key → its value as written.  command: that uses it.
-    noun: what is listed, `layer` or `colour`.  notes: comments about what was read.
+    noun: what is listed, `layer` or `colour`.  follows: whether each can be told to follow its lines.
+    notes: comments about what was read.
     """
     lines = [
         f"# What `{command}` does with this design. A line that begins with # is not in effect.",
@@ -80,7 +82,7 @@ def new_text(
         "",
         *_general(values),
         *(f"# {note}" for note in notes),
-        *_tables(layers, noun, lines=noun == "layer" and "board" not in command),
+        *_tables(layers, noun, follows),
     ]
     return "".join(f"{line}\n" for line in lines)
 
@@ -106,8 +108,8 @@ def _general(values: Mapping[str, str]) -> Iterator[str]:
     yield ""
 
 
-def _tables(layers: Sequence[ListedLayer], noun: str, *, lines: bool) -> Iterator[str]:
-    """A table for each layer; what its keys mean stands before the first. lines: whether some have any."""
+def _tables(layers: Sequence[ListedLayer], noun: str, follows: bool) -> Iterator[str]:
+    """A table for each layer; what its keys mean stands before the first. follows: as in `new_text`."""
     if not layers:
         return
     low, high = FACTORS
@@ -117,7 +119,7 @@ def _tables(layers: Sequence[ListedLayer], noun: str, *, lines: bool) -> Iterato
         f"#   dose = 1.2             times its resin's critical dose, {low:g} to {high:g}",
         '#   dose = "42mJ/cm2"      or the dose itself',
         "#   passes = 2             repeats of its path, which share its light",
-        *(["#   follow = true          its lines are the path, and nothing else of it is exposed"] * lines),
+        *(["#   follow = true          its lines are the path, and nothing else of it is exposed"] * follows),
         '#   quality = "fine"       or any other option of the plan: max_epe, pitch, angle, iterations …',
         '#   resin = "other.toml"   its own resin',
     )
