@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import numpy as np
 import pytest
 from shapes import differing_area
@@ -135,6 +137,14 @@ def test_the_boards_of_a_panel_are_steps_from_each_other(
 ) -> None:
     """As the manual of the CNC-7 has it: each copy a step from the one before; copies of copies."""
     assert centres(drilled(f"M48\nMETRIC\nT1C0.8\n%\nT1\n{body}M30\n")) == expected
+
+
+def test_steps_one_by_one_are_read_in_a_time_like_that_of_a_repeated_one() -> None:
+    """4000 of them took half a minute, as each was added up from the pattern on."""
+    head, begin = "M48\nMETRIC\nT1C0.8\n%\nT1\nX1.0Y2.0\nM01\n", process_time()
+    steps = drilled(head + "M02X0.5Y0.25\n" * 4000 + "M08\nM30\n")
+    assert process_time() - begin < 5
+    assert centres(steps) == centres(drilled(f"{head}R4000M02X0.5Y0.25\nM08\nM30\n"))
 
 
 def test_the_steps_of_a_panel_are_in_the_notation_of_its_holes() -> None:

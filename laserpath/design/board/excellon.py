@@ -155,15 +155,20 @@ class _Header:
         ]
 
 
-_Step = tuple[int, tuple[tuple[str, str], ...]]
-"""How often, and the words of the coordinates."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Copy:
+    """A copy of a pattern: so often a step from the copy before, or from the pattern. step: as written."""
+
+    before: _Copy | None
+    times: int
+    step: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class _Path:
     """A hole or a route with coordinates as written. steps: (x, y) texts after each other.
 
-    moved: steps from the pattern to this copy of it.
+    copies: of a pattern, in which this path is; several if copies have become the pattern.
     """
 
     tool: int
@@ -171,7 +176,7 @@ class _Path:
     line: int
     steps: list[dict[str, str]]
     repeats: int = 0
-    moved: tuple[_Step, ...] = ()
+    copies: tuple[_Copy, ...] = ()
 
 
 _TOOL = re.compile(r"T0*(\d+)(?=\D|$)(.*)$")
@@ -217,7 +222,7 @@ def _chosen(
     notations: list[Digits], header: _Header, paths: list[_Path], fits: Fits | None, name: str
 ) -> tuple[Digits, tuple[str, ...]]:
     """The notation that fits best, and a note if the file leaves a choice. Copies show nothing more."""
-    paths = [path for path in paths if not path.moved]
+    paths = [path for path in paths if not path.copies]
     if len(notations) == 1:
         return notations[0], ()
     scores = [0.0] * len(notations)
@@ -275,7 +280,7 @@ class _Body:
 
     at: the last coordinates; replaced and never changed, since paths hold them.
     begin: number of the path with which a pattern begins.  pattern: those in it, once it has ended.
-    moved: steps from it to its last copy.  holes: how many there are.
+    last: the copy of it from which the next one is a step.  holes: how many there are.
     """
 
     paths: list[_Path] = field(default_factory=list)
@@ -290,7 +295,7 @@ class _Body:
     ended: bool = False
     begin: int = 0
     pattern: tuple[_Path, ...] = ()
-    moved: tuple[_Step, ...] = ()
+    last: _Copy | None = None
     holes: int = 0
 
     def count(self, more: int) -> None:
@@ -377,16 +382,16 @@ def _step_and_repeat(step: re.Match[str], body: _Body, number: int) -> None:
     code, words = int(step[2]), _words(step[3])
     body.finish(number)
     if code == 25:
-        body.begin, body.pattern, body.moved = len(body.paths), (), ()
+        body.begin, body.pattern, body.last = len(body.paths), (), None
     elif code in (1, 24):
-        body.pattern, body.moved = tuple(body.paths[body.begin :]), ()
+        body.pattern, body.last = tuple(body.paths[body.begin :]), None
     elif code in (8, 27):
-        body.begin, body.pattern, body.moved = len(body.paths), (), ()
+        body.begin, body.pattern, body.last = len(body.paths), (), None
         body.ended = step[0].endswith("M30")
     elif words:
         _repeat(int(step[1] or 1), words, body)
     else:
-        body.moved = ()  # the next copy is a step from the pattern again
+        body.last = None  # the next copy is a step from the pattern again
 
 
 def _repeat(times: int, step: dict[str, str], body: _Body) -> None:
@@ -397,15 +402,14 @@ def _repeat(times: int, step: dict[str, str], body: _Body) -> None:
         raise InputError(f"a pattern is repeated {times} times, above {_MOST_REPEATS}")
     body.count(times * sum(path.repeats or 1 for path in body.pattern))
     body.decimal &= _is_pointed(step)
-    words = tuple(step.items())
+    before = body.last
     for k in range(1, times + 1):
         limits.spend()
-        moved = (*body.moved, (k, words))
+        body.last = copy = _Copy(before, k, step)
         body.paths += [
-            _Path(one.tool, one.plated, one.line, one.steps, one.repeats, (*one.moved, *moved))
+            _Path(one.tool, one.plated, one.line, one.steps, one.repeats, (*one.copies, copy))
             for one in body.pattern
         ]
-    body.moved = (*body.moved, (times, words))
 
 
 def _plunge(word: str, body: _Body, number: int) -> None:
@@ -464,10 +468,11 @@ def _is_pointed(words: dict[str, str]) -> bool:
 def _holes(paths: list[_Path], header: _Header, notation: Digits) -> Iterator[Hole]:
     """The holes of all paths in mm."""
 
-    @cache  # a copy has as many paths as its pattern, and as many steps as there are copies up to it
-    def shift(moved: tuple[_Step, ...]) -> tuple[float, float]:
-        steps = [(n, *_point(dict(words), notation)) for n, words in moved]
-        return sum(n * x for n, x, _ in steps), sum(n * y for n, _, y in steps)
+    @cache  # the copy before has been asked for before, so that it never goes deep
+    def shift(copy: _Copy) -> tuple[float, float]:
+        x, y = shift(copy.before) if copy.before else (0.0, 0.0)
+        dx, dy = _point(copy.step, notation)
+        return x + copy.times * dx, y + copy.times * dy
 
     for path in paths:
         if path.tool not in header.tools:
@@ -479,7 +484,8 @@ def _holes(paths: list[_Path], header: _Header, notation: Digits) -> Iterator[Ho
             raise InputError(f"line {path.line}: tool T{path.tool} is {size:g} mm wide, above {_WIDEST:g} mm")
         limits.spend()
         each = _repeated(path, notation) if path.repeats else iter([_points(path.steps, notation)])
-        dx, dy = shift(path.moved)
+        shifts = [shift(copy) for copy in path.copies]
+        dx, dy = sum(x for x, _ in shifts), sum(y for _, y in shifts)
         for points in each:
             yield Hole(tuple((x + dx, y + dy) for x, y in points), size, path.plated)
 
