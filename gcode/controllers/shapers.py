@@ -139,6 +139,11 @@ class Shaper:
     damping: float = 0.1
 
     def __post_init__(self) -> None:
+        if not isinstance(self.kind, str):
+            raise GcodeError(f"shaper_type is {self.kind!r}, but must be one of: {', '.join(KINDS)}")
+        for name, value in (("shaper_freq", self.frequency), ("damping_ratio", self.damping)):
+            if np.asarray(value).dtype.kind not in "iuf" or np.ndim(value):
+                raise GcodeError(f"{name} is {value!r}, but must be a number")
         if self.kind not in KINDS:
             near = did_you_mean(self.kind, KINDS) or f"; known: {', '.join(KINDS)}"
             raise GcodeError(f"shaper_type {self.kind!r} is unknown{near}")

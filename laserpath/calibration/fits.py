@@ -310,7 +310,7 @@ def _candidates(
 
 
 def _reciprocity_vague(solution: FitSolution) -> bool:
-    return bool(solution.half[solution.unknowns.names.index(LINEAR)] > _VAGUE_POWER)
+    return not solution.half[solution.unknowns.names.index(LINEAR)] <= _VAGUE_POWER
 
 
 def _offset_vague(solution: FitSolution) -> bool:

@@ -226,6 +226,12 @@ class Measurements:
             if self.levels is not None and most > self.levels.count:
                 raise InputError(f"level {most} is above power_levels {self.levels.count}")
 
+    @property
+    def sized(self) -> bool:
+        """Whether a size of a line, a dot or a wedge is filled in, or that one is visible or not."""
+        rows = (row for row in self.rows if row.item.kind != "pair")
+        return any(row.visible is not None or any(getattr(row, s) is not None for s in SIZES) for row in rows)
+
 
 ROWS_MAX = 10_000
 _LENGTHS: Units = {unit: LENGTH[unit] for unit in ("um", "mm", "nm")}

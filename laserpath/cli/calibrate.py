@@ -510,26 +510,38 @@ def _fit_chart(file: Path, given: dict[str, Any], talk: show.Talk) -> None:
     choices = calibration.Options(fwhm=given["spot_fwhm"], **{key: given[key] for key in keys})
     with show.busy("fitting", hidden=given["quiet"]):
         mechanics = calibration.fit_mechanics(measured)
-        result = calibration.fit(measured, choices)
-    texts = calibration.files_of(
-        result, measured, name=name, source=file.name, base=base, layer=given["layer"]
-    )  # fmt: skip
+        # Pairs alone tell of the machine, and nothing of spot and resin.
+        result = calibration.fit(measured, choices) if measured.sized or mechanics is None else None
+    texts: dict[str, str] = {}
+    if result is not None:
+        texts = calibration.files_of(
+            result, measured, name=name, source=file.name, base=base, layer=given["layer"]
+        )
     if given["machine"] is not None:
-        machine = result.machine(profiles.machine(given["machine"]))
+        machine = profiles.machine(given["machine"])
+        machine = machine if result is None else result.machine(machine)
         machine = machine if mechanics is None else mechanics.machine(machine)
         texts[f"{name}.machine.toml"] = calibration.machine_profile(machine, mechanics, file.name)
     written = write_all({folder / place: text for place, text in texts.items()})
     if given["json"]:
         click.echo(_fit_json(result, mechanics, written))
     elif not given["quiet"]:
-        click.echo(_fit_table(result))
-        for sentence in (*result.notes, *(mechanics.told() if mechanics else ())):
-            click.echo(f"- {sentence}")
-        if mechanics and given["machine"] is None:
-            click.echo("- put them into the machine's profile: fit again with --machine FILE")
-        click.echo("wrote " + ", ".join(map(str, written)))
-    for sentence in result.warnings:
+        _tell_fit(result, mechanics, written, measures_only=given["machine"] is None)
+    for sentence in result.warnings if result else ():
         talk.warn(sentence)
+
+
+def _tell_fit(
+    result: Fit | None, mechanics: MechanicsFit | None, written: tuple[Path, ...], *, measures_only: bool
+) -> None:
+    """The table, the notes and the files. measures_only: no machine is given to write its values for."""
+    if result is not None:
+        click.echo(_fit_table(result))
+    for sentence in (*(result.notes if result else ()), *(mechanics.told() if mechanics else ())):
+        click.echo(f"- {sentence}")
+    if mechanics and measures_only:
+        click.echo("- put them into the machine's profile: fit again with --machine FILE")
+    click.echo("wrote " + (", ".join(map(str, written)) or "nothing"))
 
 
 def _bytes(file: Path) -> bytes:
@@ -565,14 +577,21 @@ def _fit_table(result: Fit) -> str:
     return "\n".join(lines)
 
 
-def _fit_json(result: Fit, mechanics: MechanicsFit | None, written: tuple[Path, ...]) -> str:
+def _fit_json(result: Fit | None, mechanics: MechanicsFit | None, written: tuple[Path, ...]) -> str:
     content = {
         "files": [str(path) for path in written],
+        "mechanics": None if mechanics is None else mechanics.as_dict(),
+        **({} if result is None else _fit_content(result)),
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _fit_content(result: Fit) -> dict[str, Any]:
+    return {
         "estimates": [
             {"name": e.name, "unit": row[4], "value": row[1], "low": row[2], "high": row[3]}
             for e, row in zip(result.estimates, _rows(result), strict=True)
         ],
-        "mechanics": None if mechanics is None else mechanics.as_dict(),
         "spot": result.profile,
         "shapes": result.shapes,
         "speed_mm_per_s": result.physics.speed,
@@ -588,4 +607,3 @@ def _fit_json(result: Fit, mechanics: MechanicsFit | None, written: tuple[Path, 
         "notes": result.notes,
         "warnings": result.warnings,
     }  # fmt: skip
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)

@@ -92,8 +92,14 @@ _SLOWEST = 1e-3
 """mm/s². A head that speeds up more slowly takes minutes a move; GRBL's ticks of it would fill the memory."""
 
 
-_MOST_BACKLASH = 2.0
+MOST_BACKLASH = 2.0
 """mm. Worn machines have some tenths; a larger one most likely was meant in µm."""
+
+LONGEST = 1.0
+"""s, of a lag, a delay or a period of the PWM; a longer one most likely was meant in ms."""
+
+MOST_CRUISE = 0.99
+"""The largest minimum cruise ratio: with 1 nothing would ever speed up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,14 +160,14 @@ class Machine:
             raise InputError(
                 f"machine acceleration is {self.acceleration}, but must be at least {_SLOWEST:g} mm/s²"
             )
-        between(self, minimum_cruise_ratio=(0, 0.99), lag=(0, 1))
-        between(self, laser_on_delay=(0, 1), laser_off_delay=(0, 1))
+        between(self, minimum_cruise_ratio=(0, MOST_CRUISE), lag=(0, LONGEST))
+        between(self, laser_on_delay=(0, LONGEST), laser_off_delay=(0, LONGEST))
         number("machine backlash", self.backlash)
         if np.shape(self.backlash) != (2,):
             raise InputError(f"machine backlash is {self.backlash}, but must be two numbers, of x and y")
-        if not (min(self.backlash) >= 0 and max(self.backlash) <= _MOST_BACKLASH):
+        if not (min(self.backlash) >= 0 and max(self.backlash) <= MOST_BACKLASH):
             raise InputError(
-                f"machine backlash is {self.backlash} mm, but must be between 0 and {_MOST_BACKLASH:g} mm"
+                f"machine backlash is {self.backlash} mm, but must be between 0 and {MOST_BACKLASH:g} mm"
             )
         whole(self, "power_levels", "level_min", "look_ahead")
         if self.level_min > self.power_levels:
@@ -174,7 +180,7 @@ class Machine:
                 f"so that level_min {self.level_min} shines"
             )
         if self.pwm_period is not None:
-            between(self, pwm_period=(0, 1))
+            between(self, pwm_period=(0, LONGEST))
         if self.z_travel is not None:
             number("machine z_travel", self.z_travel)
             if not -math.inf < self.z_travel[0] < self.z_travel[1] < math.inf:

@@ -138,6 +138,27 @@ def test_a_fit_as_json(sheet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert content["chi2"] > 0 and content["sizes"] and content["shapes"] == {"gaussian": 1}
 
 
+_PAIRS = "id,kind,along,power_mW,speed_mm_per_s,length_um,gap_um,offset_um\n" + "".join(
+    f"Q{speed},pair,x,1,{speed},2500,600,{2 * speed - 30}\n" for speed in (12, 24, 48)
+)
+"""Offsets, um, of a laser that is 1 ms late and an axis with 30 um of slack."""
+
+
+def test_pairs_alone_give_the_machine_s_values_alone(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "pairs.csv").write_text(_PAIRS)
+    assert run("fit", "pairs.csv", "--machine", "grbl-diode-405", "-o", "out") == 0
+    assert files(folder / "out") == ["pairs.machine.toml"]
+    assert "the laser is late by 1 ms" in capsys.readouterr().out
+    assert profiles.machine("out/pairs.machine.toml").laser_on_delay == pytest.approx(1e-3)
+    assert run("fit", "pairs.csv", "-o", "out") == 0
+    told = capsys.readouterr().out
+    assert "fit again with --machine FILE" in told and "wrote nothing" in told
+    assert run("fit", "pairs.csv", "--json") == 0
+    assert list(json.loads(capsys.readouterr().out)) == ["files", "mechanics"]
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [

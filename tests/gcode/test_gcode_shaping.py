@@ -291,6 +291,9 @@ def test_the_head_is_where_klipper_steps(file: Path) -> None:
         (lambda: Shaper("zv", F, 1.0), "damping_ratio is 1, but must be from 0 to 0.99 for zv"),
         (lambda: Shaper("3hump_ei", F, 0.3), "damping_ratio is 0.3, but must be from 0 to 0.2 for 3hump_ei"),
         (lambda: Shaper("zv", F, -0.1), "damping_ratio is -0.1"),
+        (lambda: Shaper("mzv", "50"), "shaper_freq is '50', but must be a number"),
+        (lambda: Shaper("mzv", F, None), "damping_ratio is None, but must be a number"),
+        (lambda: Shaper(["mzv"], F), "shaper_type is .* but must be one of: zv, mzv"),
     ],
 )
 def test_impossible_shapers_are_refused(make: Any, message: str) -> None:

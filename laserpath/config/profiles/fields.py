@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import gcode
-from laserpath.base.errors import InputError, did_you_mean
+from laserpath.base.errors import InputError, did_you_mean, figure
 from laserpath.base.quantities import (
     ACCELERATION,
     ANGLE,
@@ -35,6 +35,7 @@ from laserpath.config.profiles import beams
 from laserpath.physics.optics import airy_fwhm, gaussian_fwhm
 from laserpath.physics.resin import contrast_of, critical_dose
 from laserpath.types import SPOT_PROFILES, Kinetics, Machine, NamedProfile, Resin, Spot
+from laserpath.types.process import LONGEST, MOST_BACKLASH, MOST_CRUISE
 
 Noun = TypeVar("Noun")
 
@@ -43,7 +44,7 @@ Noun = TypeVar("Noun")
 class Field:
     """A field of a profile. units: None for text.  kind: of number.  pair: (x, y), or one number for both.
 
-    least: the smallest number allowed; None: any above 0.
+    least: the smallest number allowed; None: any above 0.  most: the largest one, in laserpath's unit.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Field:
     kind: type = float
     pair: bool = False
     least: float | None = None
+    most: float = math.inf
 
     @property
     def keys(self) -> dict[str, str]:
@@ -94,20 +96,20 @@ MACHINE = (
     Field("power_levels", NUMBER, kind=int),
     Field("level_min", NUMBER, kind=int, required=False),
     Field("level_offset", NUMBER, required=False, least=-math.inf),
-    Field("pwm_period", TIME, required=False, least=0),
+    Field("pwm_period", TIME, required=False, least=0, most=LONGEST),
     Field("segment_rate", RATE, required=False),
     Field("look_ahead", NUMBER, kind=int, required=False),
     Field("dialect"),
     Field("baud", NUMBER, required=False),
     Field("steps", DENSITY, required=False, pair=True),
     Field("square_corner_velocity", SPEED, required=False),
-    Field("minimum_cruise_ratio", NUMBER, required=False, least=0),
+    Field("minimum_cruise_ratio", NUMBER, required=False, least=0, most=MOST_CRUISE),
     *SHAPERS,
-    Field("lag", TIME, required=False, least=0),
-    Field("laser_delay", TIME, required=False, least=0),
-    Field("laser_on_delay", TIME, required=False, least=0),
-    Field("laser_off_delay", TIME, required=False, least=0),
-    Field("backlash", _FEW_LENGTHS, required=False, pair=True, least=0),
+    Field("lag", TIME, required=False, least=0, most=LONGEST),
+    Field("laser_delay", TIME, required=False, least=0, most=LONGEST),
+    Field("laser_on_delay", TIME, required=False, least=0, most=LONGEST),
+    Field("laser_off_delay", TIME, required=False, least=0, most=LONGEST),
+    Field("backlash", _FEW_LENGTHS, required=False, pair=True, least=0, most=MOST_BACKLASH),
     Field("z_travel", _FEW_LENGTHS, required=False, pair=True, least=-math.inf),
 )
 _THIN = {unit: LENGTH[unit] for unit in ("um", "mm")}
@@ -274,11 +276,16 @@ def _number(field: Field, key: str, value: Any) -> float | int:
     if not Decimal(value).is_finite() or (value <= 0 if field.least is None else value < field.least):
         limit = {None: " above 0", -math.inf: ""}.get(field.least, f" of at least {field.least}")
         raise InputError(f"{key} is {_shown(value)}, but must be a finite number{limit}")
+    unit, units = field.keys[key], field.units or NUMBER
     if field.kind is int:
         if value != int(value):
             raise InputError(f"{key} is {_shown(value)}, but must be a whole number")
         return int(value)
-    return convert(value, field.keys[key], field.units or NUMBER)
+    number = convert(value, unit, units)
+    if number > field.most:
+        limit = f"{figure(field.most / float(units[unit]), 4)} {unit}".rstrip()
+        raise InputError(f"{key} is {_shown(value)}, but must be at most {limit}")
+    return number
 
 
 def _shown(value: Any) -> str:
