@@ -260,6 +260,11 @@ def plan_sliced(job: Job, meter: Meter) -> Made:
     meter.name = f"cutting {file.name}"
     tolerance = FLATTEN_FWHM * optics.fwhm(job.process.spot)
     layers = load_part(file, layer, unit=job.values.get("unit"), tolerance=tolerance)
+    if layers[-1][0] > machine.z_travel[1]:
+        raise InputError(
+            f"{file.name} is {layers[-1][0]:g} mm high, above the {machine.z_travel[1]:g} mm to which "
+            f"machine {machine.name!r} travels in Z (z_travel)"
+        )
     # No mesh names a page: the zero is the part's corner, unless another one is asked for.
     origin = "design" if job.settings.origin == "auto" else job.settings.origin
     stack = stacked(layers, job.process, replace(job.settings, origin=origin), name=file.stem)

@@ -138,7 +138,7 @@ def test_a_part_larger_than_the_machine(capsys: pytest.CaptureFixture[str]) -> N
     assert "400 mm long in x, above the 300 mm of machine" in capsys.readouterr().err
     trimesh.creation.box((10, 10, 50)).export("high.stl")
     assert run("plan", "high.stl", "--layer", "5mm", *QUICK) == 2
-    assert "layer 9 at z 45 mm is outside the 0 to 40 mm in which machine" in capsys.readouterr().err
+    assert "high.stl is 50 mm high, above the 40 mm to which machine" in capsys.readouterr().err
 
 
 def test_the_options_of_parts_are_refused_for_drawings(capsys: pytest.CaptureFixture[str]) -> None:
