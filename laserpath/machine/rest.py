@@ -1,4 +1,4 @@
-"""The rest before a path, so that its first moves are the same wherever the head comes from.
+"""The rest before a path, so that its first moves are the same wherever the head comes from; dark ways in Z.
 
 After a travel the head would enter the path at the speed that the bend between them allows, and with as many
 moves planned ahead as the link has delivered by then: both change the dose at the start of the path. So two
@@ -8,11 +8,15 @@ one of `_FILL`, in which a serial line fills the receive buffer, so that the fir
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 import numpy as np
 
 import gcode
 from gcode import Kind
-from laserpath.types import Point
+from laserpath.base.arrays import Floats
+from laserpath.types import Machine, Point
 
 _FILL = 0.05
 """s. GRBL's 128 bytes take 11 ms at 115200 baud, and GRBL counts dwells in steps of 50 ms; a longer one also
@@ -20,6 +24,9 @@ suits slower lines."""
 
 RESTS = 2
 """Number of dwells."""
+
+Z_SPEED = 5.0
+"""mm/s, slow enough for any leadscrew; GRBL's G0 uses the controller's own limit instead."""
 
 
 def rested(moves: gcode.Moves, start: Point | None = None, speed: float = 1.0) -> gcode.Moves:
@@ -36,4 +43,45 @@ def rested(moves: gcode.Moves, start: Point | None = None, speed: float = 1.0) -
         dwell=np.concatenate([np.zeros(before - 1), [_FILL], moves.dwell]),
         dynamic=np.append(np.full(before, bool(moves.dynamic[:1].any())), moves.dynamic),
         comments=tuple((row + before, text) for row, text in moves.comments),
+    )  # fmt: skip
+
+
+def one_after_another(
+    parts: Iterable[tuple[str, gcode.Moves, float]], machine: Machine, settle: float = 0.0
+) -> gcode.Moves:
+    """The parts of one program, each at its z, with dark ways between them.
+
+    parts: comment, moves, whose own z and comments do not count, and z, mm.  settle: s, at each new height.
+    """
+    rows: list[gcode.Moves] = []
+    comments: list[tuple[int, str]] = []
+    end: tuple[Floats, float] | None = None
+    for comment, moves, z in parts:
+        comments.append((sum(map(len, rows)), comment))
+        rows += [way_to(end, moves.xy[0], z, machine, settle)]
+        rows += [replace(moves, z=np.full(len(moves.xy), z), comments=())]
+        end = (moves.xy[-1], z)
+    return replace(gcode.concat(rows), comments=tuple(comments))
+
+
+def way_to(
+    end: tuple[Floats, float] | None, start: Floats, z: float, machine: Machine, settle: float = 0.0
+) -> gcode.Moves:
+    """The moves from the end of a layer to the start of the next; before the first one, a wait only.
+
+    end: (2,) mm and z of the one before.  start: (2,) mm.  settle: s, at the new height.
+
+    The head stops before it climbs: else it would leave a layer's last line at the speed of that bend.
+    """
+    position, below = end or (start, z)
+    rapid = min(machine.rapid_speed)
+    rows = [(position, below, Kind.DWELL, rapid, 0.0)] if end else []
+    rows += [(position, z, Kind.RAPID, min(Z_SPEED, rapid), 0.0)] if below != z else []
+    rows += [(position, z, Kind.DWELL, rapid, settle)] if settle else []
+    rows += [(start, z, Kind.RAPID, rapid, 0.0)] if (position != start).any() else []
+    n = len(rows)
+    return gcode.Moves(
+        np.array([position, *(row[0] for row in rows)]), np.zeros(n), np.array([row[3] for row in rows]),
+        np.array([row[2] for row in rows], dtype=np.int8), z=np.array([below, *(row[1] for row in rows)]),
+        dwell=np.array([row[4] for row in rows]),
     )  # fmt: skip

@@ -16,12 +16,11 @@ from laserpath.base.overlay import within
 from laserpath.config import project as project_file
 from laserpath.machine import convert, framing
 from laserpath.machine.gate import verified
-from laserpath.machine.rest import rested
+from laserpath.machine.rest import one_after_another, rested
 from laserpath.physics import optics
 from laserpath.planning.headers import header_of_parts
 from laserpath.planning.output import paths_of_all
 from laserpath.planning.pipeline import ColourListener, Plan, listener_of, plan
-from laserpath.planning.stack import one_after_another
 from laserpath.types import Design, Part, Process, Resin, Settings
 
 _NOTHING_FWHM2 = 1e-3

@@ -46,14 +46,13 @@ from laserpath.machine.attenuation import POOR_LEVELS
 from laserpath.machine.gate import verified
 from laserpath.machine.placement import to_expose
 from laserpath.machine.program import longest_piece
-from laserpath.machine.rest import rested
+from laserpath.machine.rest import rested, way_to
 from laserpath.physics import optics
 from laserpath.physics.resin import power_for
 from laserpath.planning.forecasts import Forecast, forecast
 from laserpath.planning.headers import header
 from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.pipeline import Plan, plan
-from laserpath.planning.stack import way_to
 from laserpath.report import toolpath_svg
 from laserpath.types import Design, Machine, Process, Settings
 

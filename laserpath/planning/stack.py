@@ -30,16 +30,13 @@ from laserpath.design import FLATTEN_FWHM, as_design
 from laserpath.machine import convert
 from laserpath.machine.gate import verified
 from laserpath.machine.placement import check_fits, origin_of, to_expose, zero_of
-from laserpath.machine.rest import rested
+from laserpath.machine.rest import one_after_another, rested
 from laserpath.physics import optics
 from laserpath.physics.resin import cure_depth
 from laserpath.planning.forecasts import Forecast, forecast
 from laserpath.planning.headers import header
 from laserpath.planning.pipeline import ColourListener, Plan, listener_of, plan
 from laserpath.types import Design, Machine, Point, Process, Settings
-
-Z_SPEED = 5.0
-"""mm/s, slow enough for any leadscrew; GRBL's G0 uses the controller's own limit instead."""
 
 _SAME_FWHM = 1 / 100
 """Tolerance, in FWHM, within which layers count as equal; a larger one plans fewer layers."""
@@ -357,47 +354,6 @@ def _stacked(heights: Sequence[float], plans: Sequence[Plan], process: Process, 
     layers = enumerate(zip(heights, plans, strict=True), 1)
     parts = [(f"layer {k} of {len(plans)}, z {z:g} mm", written[id(one)], z) for k, (z, one) in layers]
     return one_after_another(parts, process.machine, settle)
-
-
-def one_after_another(
-    parts: Iterable[tuple[str, gcode.Moves, float]], machine: Machine, settle: float = 0.0
-) -> gcode.Moves:
-    """The parts of one program, each at its z, with dark ways between them.
-
-    parts: comment, moves, whose own z and comments do not count, and z, mm.  settle: s, at each new height.
-    """
-    rows: list[gcode.Moves] = []
-    comments: list[tuple[int, str]] = []
-    end: tuple[Floats, float] | None = None
-    for comment, moves, z in parts:
-        comments.append((sum(map(len, rows)), comment))
-        rows += [way_to(end, moves.xy[0], z, machine, settle)]
-        rows += [replace(moves, z=np.full(len(moves.xy), z), comments=())]
-        end = (moves.xy[-1], z)
-    return replace(gcode.concat(rows), comments=tuple(comments))
-
-
-def way_to(
-    end: tuple[Floats, float] | None, start: Floats, z: float, machine: Machine, settle: float = 0.0
-) -> gcode.Moves:
-    """The moves from the end of a layer to the start of the next; before the first one, a wait only.
-
-    end: (2,) mm and z of the one before.  start: (2,) mm.  settle: s, at the new height.
-
-    The head stops before it climbs: else it would leave a layer's last line at the speed of that bend.
-    """
-    position, below = end or (start, z)
-    rapid = min(machine.rapid_speed)
-    rows = [(position, below, gcode.Kind.DWELL, rapid, 0.0)] if end else []
-    rows += [(position, z, gcode.Kind.RAPID, min(Z_SPEED, rapid), 0.0)] if below != z else []
-    rows += [(position, z, gcode.Kind.DWELL, rapid, settle)] if settle else []
-    rows += [(start, z, gcode.Kind.RAPID, rapid, 0.0)] if (position != start).any() else []
-    n = len(rows)
-    return gcode.Moves(
-        np.array([position, *(row[0] for row in rows)]), np.zeros(n), np.array([row[3] for row in rows]),
-        np.array([row[2] for row in rows], dtype=np.int8), z=np.array([below, *(row[1] for row in rows)]),
-        dwell=np.array([row[4] for row in rows]),
-    )  # fmt: skip
 
 
 def _warnings(heights: Sequence[float], plans: Sequence[Plan]) -> tuple[str, ...]:
