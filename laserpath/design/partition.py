@@ -18,7 +18,7 @@ and 1.2 in one of 400: smaller ones cost more launches and a wider rim, larger o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil
 from typing import Any, TypeVar
@@ -181,7 +181,8 @@ class Partition:
         zero, window = self.origin(field), Grid((0.0, 0.0), self.grid.pitch, self.shape)
         samples, near = scene.samples, self.near(field, scene.samples.xy)
         inside = Samples(samples.xy[near] - zero, samples.normal[near], samples.corner[near])
-        part = scene.part(_clipped(scene.design, window, zero), window, inside)
+        area, spot = _clipped(scene.design, window, zero), scene.spot.seen_from(zero)
+        part = replace(scene, spot=spot).part(area, window, inside)
         around = self.given_window(field)
         return FieldView(part, tuple(_window(one, around) for one in given), self.every)
 
@@ -245,9 +246,13 @@ def _reading(step: float, fine: int, coarse: int) -> Any:
     return reading(_AROUND + step * np.arange(fine), coarse).astype(np.float32)
 
 
-@lru_cache(maxsize=4)
 def given_model(grid: Grid, spot: Spot) -> DoseModel:
     """The model of given light on a coarse grid."""
+    return _given(grid, spot.even).uneven(spot.dose_map)
+
+
+@lru_cache(maxsize=4)
+def _given(grid: Grid, spot: Spot) -> DoseModel:
     return DoseModel(grid, spot, tolerance=_TOLERANCE)
 
 

@@ -153,10 +153,12 @@ class FieldsMeasured:
         def job(number: int, field: PlanField) -> MeasureJob:
             view = partition.view(field, scene, given)
             near = partition.near(field, scene.samples.xy)
-            inside = lines.within(view.grid, partition.origin(field))
+            zero = partition.origin(field)
+            inside = lines.within(view.grid, zero)
             own = owner[near] == number
             _, core = partition.core(field)
-            return MeasureJob(view, inside, tuple(spots), core, own, tuple(exposures), areas)
+            seen = tuple(spot.seen_from(zero) for spot in spots)
+            return MeasureJob(view, inside, seen, core, own, tuple(exposures), areas)
 
         shape = len(spots), len(exposures), len(scene.samples.xy)
         epe, missing = np.empty(shape), np.empty(shape, dtype=bool)

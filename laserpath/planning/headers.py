@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -133,6 +134,9 @@ def _spot(spot: Spot) -> str:
         parts.append(f"{spot.defocus:g} mm out of focus at {(spot.wavelength or 0) * 1e6:g} nm")
     if spot.photons != 1:
         parts.append(f"to the power {spot.photons}: as many photons at once")
+    if spot.dose_map is not None:
+        low, high = (100 * math.expm1(end(spot.dose_map.coefficients)) for end in (min, max))
+        parts.append(f"a dose that acts by {low:+.0f} to {high:+.0f} % differently from place to place")
     return ", ".join(parts)
 
 

@@ -8,7 +8,15 @@ full width at half maximum.
 """
 
 from laserpath.types.alignment import Alignment, Fiducial
-from laserpath.types.beam import FITTED_PROFILES, SPOT_PROFILES, MeasuredBeam, NamedProfile, Shape, Spot
+from laserpath.types.beam import (
+    FITTED_PROFILES,
+    SPOT_PROFILES,
+    DoseMap,
+    MeasuredBeam,
+    NamedProfile,
+    Shape,
+    Spot,
+)
 from laserpath.types.drawing import Design, DrawnLines, Grid, Pads, Part, Point, Relief, Target
 from laserpath.types.kinetics import Kinetics
 from laserpath.types.path import EnergyPath, StraightMoves, Toolpath
@@ -18,6 +26,7 @@ from laserpath.types.settings import Settings
 __all__ = [
     "Alignment",
     "Design",
+    "DoseMap",
     "DrawnLines",
     "EnergyPath",
     "FITTED_PROFILES",

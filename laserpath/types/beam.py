@@ -10,10 +10,11 @@ nothing else asks which one it is. Another spot is a `Shape`, and
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from laserpath.base.arrays import Floats
 from laserpath.base.checks import between, number, positive, whole
@@ -120,6 +121,56 @@ FITTED_PROFILES = tuple(name for name, profile in SPOT_PROFILES.items() if profi
 
 
 @dataclass(frozen=True, slots=True)
+class DoseMap:
+    """What share of the dose acts at each place: g(x, y) = exp(Σ_ij c_ij B_i(y) B_j(x)).
+
+    B: uniform cubic B-splines over the box (x0, y0, x1, y1) mm; beyond it g is that of its border.
+    coefficients: c, row by row from (x0, y0) on, as many as `shape` (rows, columns) says, at least 4 × 4.
+
+    A light that is uneven over the bed, a resin that is thicker at one side and a development that goes on
+    longer there all act like it. The log of g is between the lowest and the highest c everywhere.
+    """
+
+    box: tuple[float, float, float, float]
+    shape: tuple[int, int]
+    coefficients: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        x0, y0, x1, y1 = self.box
+        if not (np.isfinite(self.box).all() and x0 < x1 and y0 < y1):
+            raise InputError(
+                f"dose map box is {self.box} mm, but must be x0, y0, x1, y1 with x0 < x1, y0 < y1"
+            )
+        if min(self.shape) < FEWEST_COEFFICIENTS:
+            raise InputError(
+                f"dose map shape is {self.shape}, but must be at least {FEWEST_COEFFICIENTS} each"
+            )
+        if len(self.coefficients) != self.shape[0] * self.shape[1]:
+            raise InputError(
+                f"dose map has {len(self.coefficients)} coefficients, but its shape {self.shape} needs "
+                f"{self.shape[0] * self.shape[1]}"
+            )
+        if not np.abs(self.coefficients).max() <= _MOST_LOG_DOSE:
+            raise InputError(
+                f"dose map has a coefficient of {max(self.coefficients, key=abs):g}, but must be within "
+                f"±{_MOST_LOG_DOSE:g}"
+            )
+
+    def moved(self, by: ArrayLike) -> DoseMap:
+        """The map of places that have moved by (x, y) mm."""
+        dx, dy = np.asarray(by, dtype=np.float64).tolist()
+        x0, y0, x1, y1 = self.box
+        return replace(self, box=(x0 + dx, y0 + dy, x1 + dx, y1 + dy))
+
+
+FEWEST_COEFFICIENTS = 4
+"""Of a cubic B-spline along one axis."""
+
+_MOST_LOG_DOSE = 2.0
+"""A share of the dose below e^−2 or above e^2 is no unevenness, but another laser."""
+
+
+@dataclass(frozen=True, slots=True)
 class Spot:
     """The focused beam, h(x, y) with ∫h = 1; `optics` defines the profiles.
 
@@ -132,6 +183,7 @@ class Spot:
     photons: number absorbed at once; the dose is spread as h^photons.
     measured: the data of a 'measured' spot, scaled to `fwhm`.  source: name or path of the profile that it
     comes from, for the project file.
+    dose_map: what share of its dose acts at each place of the machine; None: all of it everywhere.
     """
 
     fwhm: float = 0.1
@@ -143,6 +195,7 @@ class Spot:
     photons: int = 1
     measured: MeasuredBeam | None = None
     source: str = field(default="", compare=False)
+    dose_map: DoseMap | None = None
 
     def __post_init__(self) -> None:
         positive(self, "fwhm")
@@ -167,6 +220,17 @@ class Spot:
     def round(self) -> bool:
         """Whether it is round, or elliptical with its `aspect`."""
         return self.measured is None or self.measured.round
+
+    def seen_from(self, zero: ArrayLike) -> Spot:
+        """The same where places are counted from (x, y) mm."""
+        return (
+            self if self.dose_map is None else replace(self, dose_map=self.dose_map.moved(-np.asarray(zero)))
+        )
+
+    @property
+    def even(self) -> Spot:
+        """The same without its `dose_map`."""
+        return self if self.dose_map is None else replace(self, dose_map=None)
 
     @property
     def spreads(self) -> bool:

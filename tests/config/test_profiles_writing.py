@@ -15,7 +15,7 @@ from laserpath.base.errors import InputError
 from laserpath.config import profiles
 from laserpath.config.profiles import writing
 from laserpath.physics.optics import BeamTable
-from laserpath.types import Machine, Resin, Spot
+from laserpath.types import DoseMap, Machine, Resin, Spot
 
 LENGTHS = st.floats(1e-4, 10)
 SHAPERS = st.none() | st.builds(
@@ -99,3 +99,21 @@ def test_a_table_is_a_profile(tmp_path: Path) -> None:
     assert profiles.resin({"critical_dose_mJ_per_cm2": 35, "tone": "negative"}).critical_dose == 0.35
     with pytest.raises(InputError, match=r"resin in \[resin\]: key 'ton' is unknown; did you mean tone"):
         profiles.resin({"critical_dose_mJ_per_cm2": 35, "ton": "negative"})
+
+
+def test_a_dose_map_is_kept_to_a_hundredth_of_a_percent() -> None:
+    logs = tuple(0.02 * k - 0.2 for k in range(20))
+    spot = Spot(0.08, dose_map=DoseMap((-1.5, 2.0, 20.25, 10.0), (4, 5), logs))
+    read = back("spot", spot)
+    assert (read.dose_map.box, read.dose_map.shape) == (spot.dose_map.box, spot.dose_map.shape)
+    assert read.dose_map.coefficients == pytest.approx(logs, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["even", "4 x 4 over 0 0 1 1: +1", "4 x 4 over 0 0 1 1 mm: +1 2", "2 x 8 over 0 0 1 1 mm: " + "0 " * 16,
+     "4 x 4 over 0 1 1 0 mm: " + "0 " * 16, "4 x 4 over 0 0 1 1 mm: " + "-100 " * 16],
+)  # fmt: skip
+def test_a_dose_map_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match=r"dose.map"):
+        profiles.spot({"fwhm_um": Decimal(80), "dose_map": text})

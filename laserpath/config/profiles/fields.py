@@ -6,12 +6,15 @@ A field is written with one of its keys, its name and a unit: `power_max_mW`, `p
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeVar
+
+import numpy as np
 
 import gcode
 from laserpath.base.errors import InputError, did_you_mean, figure
@@ -34,7 +37,7 @@ from laserpath.base.quantities import (
 from laserpath.config.profiles import beams
 from laserpath.physics.optics import airy_fwhm, gaussian_fwhm
 from laserpath.physics.resin import contrast_of, critical_dose
-from laserpath.types import SPOT_PROFILES, Kinetics, Machine, NamedProfile, Resin, Spot
+from laserpath.types import SPOT_PROFILES, DoseMap, Kinetics, Machine, NamedProfile, Resin, Spot
 from laserpath.types.process import LONGEST, MOST_BACKLASH, MOST_CRUISE
 
 Noun = TypeVar("Noun")
@@ -170,6 +173,7 @@ SPOT = (
     Field("measured", required=False),
     Field("pixel", _FEW_LENGTHS, required=False),
     Field("smooth", _FEW_LENGTHS, required=False, least=0),
+    Field("dose_map", required=False),
 )
 
 
@@ -376,6 +380,8 @@ def _named(values: Mapping[str, Any]) -> NamedProfile:
 
 def _spot_values(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     """The values of a `Spot`. Its FWHM may be given in one of several ways."""
+    if "dose_map" in values:
+        values["dose_map"] = dose_map(values["dose_map"])
     photo = {name: values.pop(name) for name in ("pixel", "smooth") if name in values}
     file = values.pop("measured", None)
     if file is None and (photo or not _named(values).shape):
@@ -393,6 +399,27 @@ def _spot_values(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     # One width is taken exactly, not as the root of its square.
     size = along if along == across else math.sqrt(along * across)
     return {**values, "fwhm": size, "aspect": along / across}
+
+
+_DOSE_MAP = re.compile(r"\s*(\d{1,3})\s*x\s*(\d{1,3})\s+over([^:]*)mm\s*:(.*)", re.DOTALL)
+
+
+def dose_map(text: str) -> DoseMap:
+    """`4 x 5 over 0 0 20 10 mm: +1.5 -3 …`: rows, columns, the box, and c of each as 100 (e^c − 1), in %."""
+    match = _DOSE_MAP.fullmatch(text)
+    try:
+        if match is None:
+            raise ValueError
+        x0, y0, x1, y1 = map(float, match[3].split())
+        percent = np.array(match[4].split(), dtype=np.float64)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            logs = np.log1p(percent / 100)
+    except ValueError:
+        raise InputError(
+            f"dose_map begins with {text[:40]!r}, but must be as in "
+            "'4 x 5 over 0 0 20 10 mm: +1.5 -3 …', with rows, columns, a box and percents"
+        ) from None
+    return DoseMap((x0, y0, x1, y1), (int(match[1]), int(match[2])), tuple(logs.tolist()))
 
 
 def _widths(values: dict[str, Any]) -> tuple[float, float] | None:

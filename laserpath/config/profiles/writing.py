@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from laserpath.base.errors import InputError
 from laserpath.base.quantities import quoted
 from laserpath.config.profiles import fields
 from laserpath.physics.resin import cure_depth
-from laserpath.types import Machine, Resin, Spot
+from laserpath.types import DoseMap, Machine, Resin, Spot
 
 _UNITS = {"acceleration": "mm/s2", "speed_max": "mm/min", "rapid_speed": "mm/min", "lag": "ms",
           "laser_on_delay": "ms", "laser_off_delay": "ms", "pwm_period": "ms",
@@ -62,7 +64,16 @@ def _spot(spot: Spot) -> dict[str, Any]:
         values |= {"fwhm": (spot.fwhm * root, spot.fwhm / root), "angle": spot.angle}
     if spot.defocus:
         values |= {"defocus": spot.defocus}
+    if spot.dose_map is not None:
+        values |= {"dose_map": dose_map(spot.dose_map)}
     return values | {"wavelength": spot.wavelength}
+
+
+def dose_map(made: DoseMap) -> str:
+    """The text of which `fields.dose_map` reads the same, to a hundredth of a percent."""
+    box = " ".join(f"{value:.6g}" for value in made.box)
+    percent = " ".join(f"{value:+.2f}" for value in 100 * np.expm1(made.coefficients))
+    return f"{made.shape[0]} x {made.shape[1]} over {box} mm: {percent}"
 
 
 def _written(known: tuple[fields.Field, ...], values: dict[str, Any]) -> Iterator[tuple[str, str]]:

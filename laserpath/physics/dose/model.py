@@ -1,13 +1,14 @@
 """Dose D(x) = Σ_k q_k ∫ h(x − γ_k(s)) ds of a toolpath on a grid, and its adjoint.
 
 Power and speed become line energies q (`resin`): power/speed in mJ/mm, or E_N P^N/v where N photons are
-absorbed at once. Segments become points (`segments`), points become dose (`engine`).
+absorbed at once. Segments become points (`segments`), points become dose (`engine`). A spot with a map of
+the dose that acts at each place (`uneven`) gives each point its share.
 """
 
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -20,8 +21,9 @@ from laserpath.physics.dose.direct import direct_engine
 from laserpath.physics.dose.engines import TOLERANCE, Engine, SpotGradient, check, check_inside, check_memory
 from laserpath.physics.dose.fft import FftEngine
 from laserpath.physics.dose.segments import PathGradient, Points, from_points, to_points
+from laserpath.physics.dose.uneven import acting
 from laserpath.physics.resin import line_energy_slopes, path_energy
-from laserpath.types import Grid, Spot, Toolpath
+from laserpath.types import DoseMap, Grid, Spot, Toolpath
 
 METHODS = ("auto", "fft", "direct", "autodiff")
 
@@ -130,7 +132,18 @@ class DoseModel:
         lit = line_energy != 0
         check_inside(xy[:-1][lit], self.grid)
         check_inside(xy[1:][lit], self.grid)
-        return to_points(xy, line_energy, self._width, self.tolerance)
+        points = to_points(xy, line_energy, self._width, self.tolerance)
+        if self.spot.dose_map is None:
+            return points
+        return replace(points, energy=points.energy * acting(self.spot.dose_map, points.xy)[0])
+
+    def uneven(self, dose_map: DoseMap | None) -> DoseModel:
+        """This model for a spot that differs in its map alone; what takes long to make is shared."""
+        if dose_map == self.spot.dose_map:
+            return self
+        model = copy.copy(self)
+        model.spot = replace(self.spot, dose_map=dose_map)
+        return model
 
     def near(self, points: Points) -> DoseModel:
         """The model for paths near the one with these points: what hardly changes with them is held."""
@@ -147,16 +160,29 @@ class DoseModel:
     def pull(self, points: Points, d_dose: Floats, xy: Floats, line_energy: Floats) -> PathGradient:
         """`line_gradient` of a polyline whose points are given."""
         xy, line_energy = np.asarray(xy, dtype=np.float64), np.asarray(line_energy, dtype=np.float64)
-        return from_points(points, *self.engine.gather(points.xy, points.energy, d_dose), xy, line_energy)
+        d_energy, d_xy = self.engine.gather(points.xy, points.energy, d_dose)
+        if self.spot.dose_map is not None:
+            share, log_slope = acting(self.spot.dose_map, points.xy)
+            d_xy = d_xy + (d_energy * points.energy)[:, None] * log_slope
+            d_energy = d_energy * share
+        return from_points(points, d_energy, d_xy, xy, line_energy)
+
+
+def usual_model(grid: Grid, spot: Spot) -> DoseModel:
+    """The model of a grid and a spot with the default options, built once: the stages of a plan share it."""
+    return _usual(grid, spot.even).uneven(spot.dose_map)
+
+
+def accurate_model(grid: Grid, spot: Spot) -> DoseModel:
+    """The model behind reported figures: double precision, within 1e-4 of the peak."""
+    return _accurate(grid, spot.even).uneven(spot.dose_map)
 
 
 @lru_cache(maxsize=8)
-def usual_model(grid: Grid, spot: Spot) -> DoseModel:
-    """The model of a grid and a spot with the default options, built once: the stages of a plan share it."""
+def _usual(grid: Grid, spot: Spot) -> DoseModel:
     return DoseModel(grid, spot)
 
 
 @lru_cache(maxsize=4)
-def accurate_model(grid: Grid, spot: Spot) -> DoseModel:
-    """The model behind reported figures: double precision, within 1e-4 of the peak."""
+def _accurate(grid: Grid, spot: Spot) -> DoseModel:
     return DoseModel(grid, spot, precision="f64", tolerance=1e-4)

@@ -42,6 +42,7 @@ from laserpath.machine.program import MachineProgram, ProgramPart, longest_piece
 from laserpath.machine.rest import RESTS, rested
 from laserpath.physics import optics
 from laserpath.physics.dose import DoseModel, accurate_model
+from laserpath.physics.dose.uneven import acting
 from laserpath.planning.compensation.by_field import RunPart, by_fields, run_parts
 from laserpath.planning.task import Task
 from laserpath.types import Process, Spot
@@ -493,10 +494,16 @@ class LevelsJob:
 def field_levels(job: LevelsJob) -> Indices:
     """(rows,) the digits that place the edges best."""
     points, spot, dose = watched(job.scene, job.dose, job.ends, job.lit, job.process, _REACH_FWHM)
-    groups, digits = groups_of(job.first, job.share, job.duration), job.digits.copy()
-    effect = influence(job.ends, job.lit, job.duration, groups, spot, points)
+    duration = job.duration * acting_on(job.ends, job.scene.spot)
+    groups, digits = groups_of(job.first, job.share, duration), job.digits.copy()
+    effect = influence(job.ends, job.lit, duration, groups, spot, points)
     descend(digits, groups, job.rules, dose, points, effect, PENALTY, _SWEEPS)
     return digits
+
+
+def acting_on(ends: Floats, spot: Spot) -> Floats | float:
+    """What share of the dose of pieces acts, (P,), by the spot's map; 1 without one. ends: (P+1, 2) mm."""
+    return 1.0 if spot.dose_map is None else acting(spot.dose_map, (ends[1:] + ends[:-1]) / 2)[0]
 
 
 def response_of(part: ProgramPart, process: Process) -> tuple[gcode.Moves, gcode.motion.Response]:

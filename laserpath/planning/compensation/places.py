@@ -44,6 +44,7 @@ from laserpath.planning.compensation.levels import (
     PENALTY,
     SpotTable,
     WatchedPoints,
+    acting_on,
     cells_near,
     cost,
     cost_slope,
@@ -513,6 +514,7 @@ class PlacesJob:
 def field_places(job: PlacesJob) -> tuple[Floats, Ints]:
     """The vertices (rows + 1, 2), mm, where they place the edges best, and their steps."""
     scene, pieces, xy = job.scene, job.pieces, job.xy.copy()
+    pieces = pieces._replace(energy=pieces.energy * acting_on(pieces.ends, scene.spot))
     rows = job.movable[1:] | job.movable[:-1]
     lit = (pieces.energy > 0) & np.repeat(rows, np.diff(pieces.first))
     points, spot, dose = watched(scene, job.dose, pieces.ends, lit, job.process, _REACH_FWHM, coarse=True)
