@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from laserpath.base.errors import InputError, figure
-from laserpath.base.files import check_folder, check_places, write_all
+from laserpath.base.files import check_folder, check_places
 from laserpath.base.quantities import LENGTH
 from laserpath.cli import plan as planning
 from laserpath.cli import progress, show
@@ -193,8 +193,8 @@ def board(context: click.Context, /, files: tuple[str, ...], **given: Any) -> No
             interrupts.check()
             meter.writing()
             written = plans.write(folder, frame=given["frame"])
-            other, command = _other_side(read, exposure, context.meta[AS_GIVEN], folder)
-            written = (*written, *other)
+            marks = plans.write_marks(folder)
+            written = (*written, *marks)
     warnings = list(show.warnings_of_each(plans.plans, frame=given["frame"]))
     for sentence in warnings:
         talk.warn(sentence)
@@ -202,9 +202,9 @@ def board(context: click.Context, /, files: tuple[str, ...], **given: Any) -> No
         click.echo(_as_json(plans, written, (*read.warnings, *warnings)))
     elif not given["quiet"]:
         _summary(plans, written)
-    if command:
+    if command := _for_other_side(plans, context.meta[AS_GIVEN], folder):
         talk.tell(
-            f"when the board is turned over, and {other[0] if other else 'its table'} filled in: {command}"
+            f"when the board is turned over, and {marks[0] if marks else 'its table'} filled in: {command}"
         )
     if missed := show.tolerances_missed(plans.plans):
         click.echo(f"laserpath: {missed}", err=True)
@@ -296,24 +296,16 @@ def _announce(
     meter.expect(*planning.reported_last(expected), noun="layer")
 
 
-def _other_side(
-    read: CircuitBoard, exposure: BoardExposure, given: Sequence[str], folder: Path
-) -> tuple[tuple[Path, ...], str]:
-    """The table to fill in for the other side of an aligned board, and the command that then plans it.
+def _for_other_side(plans: BoardPlans, given: Sequence[str], folder: Path) -> str:
+    """The command that plans the other side of an aligned board; '': there is nothing there.
 
-    The marks are the same, in the coordinates of the board's files. ((), ''): there is nothing there.
     given: arguments of this command.
     """
-    from laserpath.design.board.files import opposite
-    from laserpath.design.marks import as_drawn, is_filled, table
-
-    other, kinds = opposite([layer.kind for layer in read.layers], read.kinds)
-    if not exposure.align or not kinds:
-        return (), ""
-    place = folder / f"{read.name}-{other}.marks.csv"
-    rest = [*_without(given, ("--align", "--layers")), "--layers", ",".join(kinds), "--align", str(place)]
-    written = () if is_filled(place) else write_all({place: table(as_drawn(exposure.align))})
-    return written, shlex.join(["laserpath", "board", *rest])
+    sheet, kinds = plans.other_side(folder)
+    if sheet is None:
+        return ""
+    rest = [*_without(given, ("--align", "--layers")), "--layers", ",".join(kinds), "--align", str(sheet)]
+    return shlex.join(["laserpath", "board", *rest])
 
 
 def _without(given: Sequence[str], names: Sequence[str]) -> Iterator[str]:

@@ -11,7 +11,8 @@ from laserpath.base.errors import one_line
 from laserpath.base.files import write_all
 from laserpath.design import FLATTEN_FWHM
 from laserpath.design.board import BoardExposure, CircuitBoard, load_board
-from laserpath.design.board.files import side_of
+from laserpath.design.board.files import opposite, side_of
+from laserpath.design.marks import as_drawn, is_filled, table
 from laserpath.physics import optics
 from laserpath.planning.colours import plan_colours, texts_of_all
 from laserpath.planning.output import paths_of_all
@@ -58,6 +59,26 @@ class BoardPlans:
         texts = texts_of_all(self.name, plans, folder, frame=frame, board=under)
         paths = paths_of_all(self.name, "board", [one.design.name for one in plans], folder, frame=frame)
         return write_all(dict(zip(paths, texts, strict=True)))
+
+    def other_side(self, folder: str | Path = ".") -> tuple[Path | None, tuple[str, ...]]:
+        """The table of an aligned board's marks for its other side, and the layers that are planned with it.
+
+        The same layers as here, as far as the board has them. (None, ()): it has none, or is not aligned.
+        """
+        side, kinds = opposite(list(self.plans), self.board.kinds)
+        if not self.exposure.align or not kinds:
+            return None, ()
+        return Path(folder) / f"{self.board.name}-{side}.marks.csv", kinds
+
+    def write_marks(self, folder: str | Path = ".") -> tuple[Path, ...]:
+        """Write the table of `other_side`, to be filled in: the marks as the board's files have them.
+
+        Returns its path; (): there is none, or one is there that somebody has filled in.
+        """
+        sheet, _ = self.other_side(folder)
+        if sheet is None or is_filled(sheet):
+            return ()
+        return write_all({sheet: table(as_drawn(self.exposure.align))})
 
 
 def plan_board(

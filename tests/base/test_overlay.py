@@ -116,6 +116,26 @@ def test_no_result_snaps_what_is_done_with_it_next() -> None:
     assert shapely.get_precision(ring) == shapely.get_precision(overlay.tidy(ring)) == 0
 
 
+def test_parts_of_a_plane_that_meet_are_snapped_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pads in the clearances of a plane are alone; one that touches it within the grid is not."""
+    centres = [(x + 0.5, y + 0.5) for x in range(6) for y in range(6)]
+    holes = [shapely.box(x - 0.3, y - 0.3, x + 0.3, y + 0.3) for x, y in centres]
+    pads = [shapely.box(x - 0.2, y - 0.2, x + 0.2, y + 0.2) for x, y in centres[1:]]
+    touching = shapely.box(0.2 + overlay.GRID, 0.4, 0.6, 0.6)  # beside the left edge of the first clearance
+    plane = shapely.Polygon([(0, 0), (6, 0), (6, 6), (0, 6)], [hole.exterior.coords for hole in holes])
+    parts = np.array([*pads, touching, plane], dtype=object)
+    snapped: list[int] = []
+    own = shapely.set_precision
+    monkeypatch.setattr(
+        shapely,
+        "set_precision",
+        lambda shape, grid: (snapped.append(len(shape)) if grid else None, own(shape, grid))[1],
+    )
+    tidied = overlay.tidy(shapely.multipolygons(parts))
+    assert snapped == [len(pads) + 1], "the pads one by one, and the plane with what touches it"
+    assert tidied.area == pytest.approx(shapely.area(parts).sum(), abs=1e-6)
+
+
 def test_what_a_move_makes_invalid_is_mended() -> None:
     """A hole that touches the rim at a point, in the middle of an edge that is not along an axis."""
     rng = np.random.default_rng(11)

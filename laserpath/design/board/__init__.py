@@ -38,7 +38,7 @@ from laserpath.base.errors import InputError, figure, one_line, short
 from laserpath.base.overlay import EMPTY, clipped, minus, union, valid, within
 from laserpath.design import gerber
 from laserpath.design.arrange import Arrangement, Repeat, arrange
-from laserpath.design.board.excellon import Digits, Hole
+from laserpath.design.board.excellon import BESIDE, Digits, Hole, lie_in
 from laserpath.design.board.excellon import read as read_drills
 from laserpath.design.board.files import (
     DRILLS,
@@ -66,8 +66,6 @@ _ALL = 0.95
 """Share of the copper that counts as all of it: some programs draw text beside the board."""
 _UNIT_OFF = 0.05
 """Relative difference from 25.4 at which the sizes of two layers are taken for a mistaken unit."""
-_BESIDE = 1.0
-"""mm that a hole may lie beside the board: half-holes of castellated edges do."""
 _SMALLEST, _WIDEST = 1e-3, 1000.0
 """mm, of what a user chooses: a smaller width is below any spot, a larger one is no board's."""
 _BAND = 20.0
@@ -549,10 +547,11 @@ class _Loading:
             rings, lines = gerber.traced(file.data, self.tolerance)
         except InputError as error:
             raise InputError(f"{self.found.name}: {file.name}: {error}") from None
+        drawn = _Sample.of(self.drawn())
         for reach in _GAPS:
             found = enclosed(rings, lines, self.tolerance, reach)
             hull = union([shapely.Polygon(one.exterior) for one in shapely.get_parts(found.area)])
-            if found.area.is_empty or _share(self.drawn(), hull) < 0.5:
+            if found.area.is_empty or drawn.share(hull) < 0.5:
                 continue
             if found.closed:
                 gap, n = max(found.closed, key=lambda one: one.width), len(found.closed)
@@ -575,7 +574,8 @@ class _Loading:
         if len(lines) == 1:
             return shapely.MultiPolygon(parts)
         copper = [one.area for one in self.copper()] or self.drawn()
-        around = [one for one in lines if _share(copper, one) >= _ALL]
+        sample = _Sample.of(copper)
+        around = [one for one in lines if sample.share(one) >= _ALL]
         if around:
             boards = [min(around, key=lambda one: one.area)]
         else:
@@ -587,7 +587,7 @@ class _Loading:
             self.notes.append(
                 f"{name}: {left} closed line{'s' * (left > 1)} around or beside the board left out"
             )
-        cut = [one for one in inner if not _is_covered(one, copper)]
+        cut = [one for one in inner if not _is_covered(one, copper, sample)]
         if across := len(inner) - len(cut):
             self.notes.append(
                 f"{name}: {across} closed line{'s' * (across > 1)} with copper in it not cut out"
@@ -598,7 +598,7 @@ class _Loading:
 
     def holes(self, outline: shapely.MultiPolygon) -> tuple[Hole, ...]:
         """The holes of all drill files."""
-        fits, out = cache(lambda: _fits(self.copper(), outline)), []
+        fits, out = cache(lambda: lie_in(outline, [one.area for one in self.copper()])), []
 
         def share(xy: Floats) -> float:  # copper is read only for files that leave their format open
             return fits()(xy)
@@ -621,7 +621,7 @@ class _Loading:
         holes = [replace(hole, plated=plated) if hole.plated is None else hole for hole in holes]
         if not holes:
             return []
-        near = shapely.box(*outline.bounds).buffer(_BESIDE)
+        near = shapely.box(*outline.bounds).buffer(BESIDE)
         off = [hole for hole in holes if not near.contains(shapely.Point(hole.centre))]
         if 2 * len(off) > len(holes):
             low, high = _place(outline.bounds[:2]), _place(outline.bounds[2:])
@@ -652,28 +652,23 @@ class _EmptyLayer(InputError):
     """A file on which nothing is drawn."""
 
 
-def _fits(copper: Sequence[BoardLayer], outline: BaseGeometry) -> Callable[[Floats], float]:
-    """How many of the holes lie in copper and on the board."""
-    box = shapely.box(*outline.bounds).buffer(_BESIDE)
-    areas = [one.area for one in copper]
-    for each in (box, *areas):
-        shapely.prepare(each)
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """A point in each part of what is drawn, (n, 2) mm, and the part's area, (n,) mm²."""
 
-    def share(xy: Floats) -> float:
-        hit = np.zeros(len(xy), dtype=bool)
-        for area in areas:
-            hit |= shapely.contains_xy(area, xy[:, 0], xy[:, 1])
-        return float(hit.mean() + shapely.contains_xy(box, xy[:, 0], xy[:, 1]).mean())
+    points: Floats
+    weights: Floats
 
-    return share
+    @classmethod
+    def of(cls, drawn: Sequence[BaseGeometry]) -> _Sample:
+        parts = shapely.get_parts(shapely.get_parts(list(drawn)))
+        return cls(shapely.get_coordinates(shapely.point_on_surface(parts)), shapely.area(parts))
 
-
-def _share(drawn: Sequence[BaseGeometry], area: BaseGeometry) -> float:
-    """How much of what is drawn lies in an area, by a point in each of its parts; 1 if nothing is."""
-    parts = shapely.get_parts(shapely.get_parts(list(drawn)))
-    weights = shapely.area(parts)
-    inner = shapely.get_coordinates(shapely.point_on_surface(parts))
-    return float(weights @ shapely.contains_xy(area, inner) / weights.sum()) if len(parts) else 1.0
+    def share(self, area: BaseGeometry) -> float:
+        """How much of what is drawn lies in an area; 1 if nothing is drawn."""
+        if not len(self.weights):
+            return 1.0
+        return float(self.weights @ shapely.contains_xy(area, self.points) / self.weights.sum())
 
 
 def _is_in(one: shapely.Polygon, board: shapely.Polygon) -> bool:
@@ -681,9 +676,9 @@ def _is_in(one: shapely.Polygon, board: shapely.Polygon) -> bool:
     return bool(one.area < board.area and board.contains(one.representative_point()))
 
 
-def _is_covered(line: shapely.Polygon, copper: Sequence[BaseGeometry]) -> bool:
+def _is_covered(line: shapely.Polygon, copper: Sequence[BaseGeometry], sample: _Sample) -> bool:
     """Whether copper lies in a closed line, so that it is not cut out."""
-    if _share(copper, line) > 1 - _ALL:
+    if sample.share(line) > 1 - _ALL:
         return True
     return any(within(one, line).area > line.area / 2 for one in copper)
 

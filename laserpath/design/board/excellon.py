@@ -27,12 +27,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
 import shapely
+from shapely.geometry.base import BaseGeometry
 
 from laserpath.base import limits
 from laserpath.base.arrays import Floats
@@ -42,6 +43,8 @@ from laserpath.design.fill import check_reach
 INCH = 25.4
 _ARC = math.radians(10)
 """Angle between vertices of a routed arc. Its error, 0.4 % of the radius, is of a hole and not of copper."""
+BESIDE = 1.0
+"""mm that a hole may lie beside the board: half-holes of castellated edges do."""
 _WIDEST = 1000.0
 """mm of a tool: circles that are milled out of a board are drawn as tools, too."""
 _MOST_REPEATS = 10_000
@@ -191,6 +194,20 @@ _STEP = re.compile(r"(?:R(\d+))?M(25|0?[128]|2[467])((?:[XY][+-]?\d*\.?\d*)*)(?:
 """Beginning, end, copy and end of the copies of a pattern; M24, M26 and M27 are older words for the last."""
 _UNREAD = re.compile(r"(?:R\d+)?M0?2[XYM]|(?:R\d+)?M26[XYM]|G93|M70|M80|M90|M9[789]|P\d+[XY]")
 _XY = re.compile(r"([XYIJAR])([+-]?\d*\.?\d*)")
+
+
+def lie_in(outline: BaseGeometry, copper: Sequence[BaseGeometry]) -> Fits:
+    """How many holes lie on the board, and how many in its copper: 0 to 2."""
+    box = shapely.box(*outline.bounds).buffer(BESIDE)
+    shapely.prepare(np.array([box, *copper], dtype=object))
+
+    def share(xy: Floats) -> float:
+        hit = np.zeros(len(xy), dtype=bool)
+        for area in copper:
+            hit |= shapely.contains_xy(area, xy[:, 0], xy[:, 1])
+        return float(hit.mean() + shapely.contains_xy(box, xy[:, 0], xy[:, 1]).mean())
+
+    return share
 
 
 def read(data: bytes, name: str, fits: Fits | None = None, like: Digits | None = None) -> Drilled:
