@@ -254,6 +254,10 @@ class Scene:
         """Points along the outline."""
         return self.outline.samples
 
+    def on(self, grid: Grid) -> Scene:
+        """The same on another grid."""
+        return self if grid == self.grid else replace(self, grid=grid)
+
     @cached_property
     def coarse(self) -> Scene:
         """The same on the coarsest grid: its edges are read to 3e-5 FWHM, in a quarter of the memory."""

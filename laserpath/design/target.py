@@ -24,6 +24,11 @@ MARGIN_FWHM = 4.0
 """Margin of the grid around the design, FWHM, for spots and edges outside it; a wider one costs pixels."""
 
 PIXELS_MAX = 1 << 26
+"""Most pixels of a grid of which all is worked on at once."""
+
+COARSE_MAX = 1 << 28
+"""Most pixels of the coarsest grid of a design that is worked on field by field, of which all is there at
+once. A larger value takes designs that need more memory, about 50 bytes for each."""
 
 _ROUNDED = 1e-6
 """Pixels by which a design that was clipped to its grid may reach beyond it, by rounding."""
@@ -33,16 +38,29 @@ COARSEST = 3.0
 
 
 def affordable(design: Design, spot: Spot, pixels_per_fwhm: float) -> float:
-    """The requested pixels per FWHM, or the most that `PIXELS_MAX` allows, at least `COARSEST`.
+    """The requested pixels per FWHM, or the most that `PIXELS_MAX` allows.
 
-    If not even `COARSEST` fits, the requested number is returned, and `grid_for` raises.
+    Raises InputError where that is below `COARSEST`.
     """
-    rows, columns = _cells(design, spot, pixels_per_fwhm)
-    if rows * columns <= PIXELS_MAX:
+    pixels = math.prod(_cells(design, spot, pixels_per_fwhm))
+    if pixels <= PIXELS_MAX:
         return pixels_per_fwhm
     # A little fewer, since each side has one pixel more than it has pitches.
-    fitting = 0.999 * pixels_per_fwhm * math.sqrt(PIXELS_MAX / (rows * columns))
-    return fitting if fitting >= COARSEST else pixels_per_fwhm
+    fitting = 0.999 * pixels_per_fwhm * math.sqrt(PIXELS_MAX / pixels)
+    if fitting < COARSEST:
+        raise _too_large(design, spot, pixels_per_fwhm, PIXELS_MAX * (pixels_per_fwhm / COARSEST) ** 2)
+    return fitting
+
+
+def _too_large(design: Design, spot: Spot, pixels_per_fwhm: float, most: float) -> InputError:
+    """That a design needs more than `most` pixels."""
+    (width, height), pitch = design.size, optics.fwhm(spot) / pixels_per_fwhm
+    pixels = math.prod(_cells(design, spot, pixels_per_fwhm))
+    return InputError(
+        f"{design.name!r}, {figure(width, 4)} × {figure(height, 4)} mm, needs {figure(pixels, 2)} pixels of "
+        f"{figure(pitch)} mm, above the {figure(most, 2)} that fit into memory: use a wider spot, or split "
+        "the design"
+    )
 
 
 def _cells(design: Design, spot: Spot, pixels_per_fwhm: float) -> tuple[float, float]:
@@ -53,17 +71,16 @@ def _cells(design: Design, spot: Spot, pixels_per_fwhm: float) -> tuple[float, f
 
 
 def grid_for(design: Design, spot: Spot, pixels_per_fwhm: float) -> Grid:
-    """The grid around a design, its shape rounded up to lengths with fast Fourier transforms."""
+    """The grid around a design, its shape rounded up to lengths with fast Fourier transforms.
+
+    Raises InputError where the coarsest one would have more than `COARSE_MAX` pixels.
+    """
     pitch = optics.fwhm(spot) / pixels_per_fwhm
     x0, y0, x1, y1 = design.bounds
     cells = _cells(design, spot, pixels_per_fwhm)
-    if cells[0] * cells[1] > PIXELS_MAX:
-        raise InputError(
-            f"{design.name!r}, {figure(x1 - x0, 4)} × {figure(y1 - y0, 4)} mm, needs "
-            f"{figure(cells[0] * cells[1], 2)} pixels of {figure(pitch)} mm "
-            f"({cells[0] * cells[1] * 40 / 2**30:.0f} GiB), above {figure(PIXELS_MAX, 2)}: use a wider spot, "
-            "fewer pixels per FWHM, or split the design"
-        )
+    most = COARSE_MAX * (pixels_per_fwhm / COARSEST) ** 2
+    if math.prod(cells) > most:
+        raise _too_large(design, spot, pixels_per_fwhm, most)
     rows, columns = (next_fast_len(math.ceil(n), real=True) for n in cells)
     origin = ((x0 + x1 - (columns - 1) * pitch) / 2, (y0 + y1 - (rows - 1) * pitch) / 2)
     return Grid(origin=origin, pitch=pitch, shape=(rows, columns))

@@ -4,8 +4,8 @@
 """
 
 from laserpath.measure.edges import best_exposure, edge_errors, edges_at, rounded_off
+from laserpath.measure.faults import inspect
 from laserpath.measure.figures import DEFOCUS, DOSE_BAND, cure_figures, cured_fraction
-from laserpath.measure.inspection import inspect
 from laserpath.measure.places import summary, unprintable
 from laserpath.types.results import EPE_CAP_FWHM, Limit, Unprintable
 

@@ -7,6 +7,7 @@ and at the points of the outline that are there.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,7 +22,8 @@ from laserpath.design.partition import (
     worked_on,
 )
 from laserpath.design.scene import Scene
-from laserpath.measure.edges import errors_at
+from laserpath.design.target import COARSEST, PIXELS_MAX
+from laserpath.measure.edges import errors_at, judged
 from laserpath.measure.figures import CuredAreas, print_figures
 from laserpath.physics.dose import accurate_model
 from laserpath.physics.resin import path_energy
@@ -77,6 +79,7 @@ class LitLines:
 class MeasureJob:
     """A field to be measured. lines: near it.  core: its pixels that count.  own: (M,) samples that do.
 
+    shown: those of the core whose dose is kept.
     exposures: relative doses at which edges are wanted.  areas: whether areas and dose are, too; then the
     second spot is the one out of focus.
     """
@@ -85,6 +88,7 @@ class MeasureJob:
     lines: LitLines
     spots: tuple[Spot, ...]
     core: tuple[slice, slice]
+    shown: tuple[slice, slice]
     own: Bools
     exposures: tuple[float, ...]
     areas: bool
@@ -94,7 +98,7 @@ class MeasureJob:
 class FieldMeasure:
     """epe, missing: (K, D, m) of K spots and D exposures, at its own samples.
 
-    dose: (rows, columns) of its core, f32, in focus.  areas: None if they were not wanted.
+    dose: (rows, columns) of what is shown of its core, f32, in focus.  areas: None if they were not wanted.
     """
 
     epe: Floats
@@ -118,18 +122,20 @@ def measure_field(job: MeasureJob) -> FieldMeasure:
     if not job.areas:
         return FieldMeasure(epe, missing)
     areas = CuredAreas.of(doses[0], doses[1], scene, job.core)
-    return FieldMeasure(epe, missing, doses[0][job.core].astype(np.float32), areas)
+    return FieldMeasure(epe, missing, doses[0][job.shown].astype(np.float32), areas)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FieldsMeasured:
     """The exposure of paths by K spots, measured by fields. epe (mm), missing: (K, D, M).
 
-    dose: (rows, columns) mJ/mm² of the first spot, f32.  areas: as in `MeasureJob`.
+    dose: (rows, columns) mJ/mm² of the first spot, f32, on `grid`, which has every `_every`-th pixel of the
+    scene's.  areas: as in `MeasureJob`.
     """
 
     epe: Floats
     missing: Bools
+    grid: Grid
     dose: Floats
     areas: CuredAreas | None
 
@@ -148,7 +154,7 @@ class FieldsMeasured:
         given = [
             given_model(partition.given_grid, spot).line_dose(*lines.path(k)) for k, spot in enumerate(spots)
         ]
-        fields, owner = list(partition), partition.owner(scene.samples.xy)
+        fields, owner, every = list(partition), partition.owner(scene.samples.xy), _every(scene)
 
         def job(number: int, field: PlanField) -> MeasureJob:
             view = partition.view(field, scene, given)
@@ -156,13 +162,17 @@ class FieldsMeasured:
             zero = partition.origin(field)
             inside = lines.within(view.grid, zero)
             own = owner[near] == number
-            _, core = partition.core(field)
+            at, core = partition.core(field)
+            shown = tuple(
+                slice(b.start + -a.start % every, b.stop, every) for a, b in zip(at, core, strict=True)
+            )
             seen = tuple(spot.seen_from(zero) for spot in spots)
-            return MeasureJob(view, inside, seen, core, own, tuple(exposures), areas)
+            return MeasureJob(view, inside, seen, core, (shown[0], shown[1]), own, tuple(exposures), areas)
 
         shape = len(spots), len(exposures), len(scene.samples.xy)
         epe, missing = np.empty(shape), np.empty(shape, dtype=bool)
-        dose = np.zeros(scene.grid.shape if areas else (0, 0), np.float32)
+        grid = _thinned(scene.grid, every)
+        dose = np.zeros(grid.shape if areas else (0, 0), np.float32)
         parts = []
         jobs = (job(number, field) for number, field in enumerate(fields))
         for number, found in enumerate(worked_on(measure_field, jobs, len(fields))):
@@ -172,12 +182,30 @@ class FieldsMeasured:
             if found.areas is not None:
                 parts.append(found.areas)
                 inside, _ = partition.core(fields[number])
-                dose[inside] = found.dose
-        return cls(epe, missing, dose, CuredAreas.added(parts) if parts else None)
+                rows, columns = (slice(-(-one.start // every), -(-one.stop // every)) for one in inside)
+                dose[rows, columns] = found.dose
+        return cls(epe, missing, grid, dose, CuredAreas.added(parts) if parts else None)
 
     def printed(self, scene: Scene) -> tuple[Edges, PrintFigures]:
         """The edges at the first exposure in focus, and the figures of that print."""
         assert self.areas is not None, "areas were not asked for"
         samples = scene.samples
         edges = Edges(samples.xy, samples.normal, self.epe[0, 0], self.missing[0, 0], samples.corner)
-        return edges, print_figures(self.areas, self.dose, edges, scene)
+        worst = judged(edges, self.dose, scene.on(self.grid))
+        return edges, print_figures(self.areas, edges, worst, scene)
+
+
+def _every(scene: Scene) -> int:
+    """Pixels of a scene of which the dose of one is kept, along each axis: 1 but of a very large grid.
+
+    At `COARSEST` pixels per FWHM a dose is still known between them.
+    """
+    if math.prod(scene.grid.shape) <= PIXELS_MAX:
+        return 1
+    return max(1, int(scene.fwhm / scene.grid.pitch / COARSEST + 1e-6))
+
+
+def _thinned(grid: Grid, every: int) -> Grid:
+    """The grid of every n-th row and column, from the first."""
+    rows, columns = (-(-n // every) for n in grid.shape)
+    return Grid(grid.origin, every * grid.pitch, (rows, columns))

@@ -110,13 +110,14 @@ def cure_figures(dose: Floats, defocused: Floats, edges: Edges, scene: Scene) ->
 
     dose, defocused: (rows, columns) mJ/mm² on the scene's grid, the second with FWHM · 1.15.
     """
-    return print_figures(CuredAreas.of(dose, defocused, scene), dose, edges, scene)
+    areas, worst = CuredAreas.of(dose, defocused, scene), judged(edges, dose, scene)
+    return print_figures(areas, edges, worst, scene)
 
 
-def print_figures(cured: CuredAreas, dose: Floats, edges: Edges, scene: Scene) -> PrintFigures:
-    """The figures of a dose (rows, columns), mJ/mm², whose areas and edges are known."""
+def print_figures(cured: CuredAreas, edges: Edges, counted: Edges, scene: Scene) -> PrintFigures:
+    """The figures of a dose whose areas and edges are known. counted: the edges as `judged` has them."""
     error = np.abs(edges.epe) / scene.fwhm
-    worst = np.abs(judged(edges, dose, scene).epe) / scene.fwhm
+    worst = np.abs(counted.epe) / scene.fwhm
     smooth = ~edges.corner
     area, band = scene.grid.pixel_area, scene.design.area.length * scene.fwhm
     return PrintFigures(

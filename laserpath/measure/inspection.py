@@ -39,7 +39,7 @@ their seam across the bridge.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -48,11 +48,11 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from laserpath.base.arrays import Bools, Floats, Indices
-from laserpath.base.overlay import minus
+from laserpath.base.overlay import areas, clipped, minus, valid
 from laserpath.design.scene import Scene
-from laserpath.measure.edges import HAIR_FWHM, hairs_right, rounded_off
-from laserpath.types import Design, Grid, Pads, Point
-from laserpath.types.results import Fault, Inspection, Measurement
+from laserpath.measure.edges import HAIR_FWHM
+from laserpath.types import Grid, Pads, Point
+from laserpath.types.results import Fault
 
 Labels = NDArray[np.int32]
 """(rows, columns) number of each pixel's region, from 1; 0: none."""
@@ -223,7 +223,7 @@ def _among(key: Indices, some: Indices) -> Bools:
     return np.asarray(some[place] == key)
 
 
-_LEFT = 0.1
+LEFT = 0.1
 """Share of a part or gap below which it is lost or closed: a larger value reports more of them."""
 
 _LEFT_OF_PAD = 0.5
@@ -242,57 +242,123 @@ _COARSEST, _FINE, _MANY = 6, 12, 4_000_000
 """Pixels per FWHM: at least the first; the second, if the grid then has no more pixels than the third."""
 
 
-def inspect(exposure: Measurement, scene: Scene) -> Inspection:
-    """The faults of the print of an exposure in a scene."""
-    design, fwhm = scene.design, scene.fwhm
-    seen = _Seen.of_dose(exposure.dose, scene)
-    faults, lost = _topology(seen)
-    grid = seen.grid
-    masks = _Wrong.of(seen, lost)
+def topology(dose: Floats, scene: Scene) -> tuple[Fault, ...]:
+    """What is lost, closed, cut or joined by a dose (rows, columns), mJ/mm² on the scene's grid."""
+    seen = SeenPrint.of_dose(dose, scene)
+    return tuple(with_nets(_Topology.of(seen).faults(seen), scene))
+
+
+@dataclass(frozen=True, slots=True)
+class _Topology:
+    """Faults of topology. lost, closed: numbers of the parts and gaps of which next to nothing is left.
+
+    alone: those of `lost` that are nothing but a lost pad.  local: parts that are cut or joined, and gaps.
+    """
+
+    lost: list[int]
+    closed: list[int]
+    alone: list[int]
+    pads: list[Fault]
+    local: list[Fault]
+
+    @classmethod
+    def of(cls, seen: SeenPrint) -> _Topology:
+        lost, closed = (
+            _gone(drawn, kept, seen.grid)
+            for drawn, kept in ((seen.solid, seen.printed), (seen.gaps, ~seen.printed))
+        )
+        pads, alone = _pads_lost(seen, lost)
+        cuts = (one for one in _severed(seen, lost) if not any(_near(one, pad, seen.fwhm) for pad in pads))
+        return cls(lost, closed, alone, pads, [*cuts, *_bridged(seen, closed)])
+
+    @property
+    def parts(self) -> list[int]:
+        """The numbers of the parts that are lost, but for pads."""
+        return [k for k in self.lost if k not in self.alone]
+
+    def faults(self, seen: SeenPrint) -> list[Fault]:
+        """All of them."""
+        return [
+            *(whole_fault("lost", seen.solid.polygons[k - 1], seen.fwhm) for k in self.parts),
+            *self.pads,
+            *(whole_fault("closed", seen.gaps.polygons[k - 1], seen.fwhm) for k in self.closed),
+            *self.local,
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class WindowCore:
+    """The rectangle of a window, mm, for which it answers; its lower sides belong to it."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+    def near(self, at: Point, most: float) -> bool:
+        """Whether a point is in it, or at most so many mm beside it."""
+        return self.x0 - most <= at[0] < self.x1 + most and self.y0 - most <= at[1] < self.y1 + most
+
+    def pixels(self, grid: Grid) -> tuple[slice, slice]:
+        """(rows, columns) of a grid whose centres are in it."""
+        rows = np.searchsorted(grid.y(), (self.y0, self.y1))
+        columns = np.searchsorted(grid.x(), (self.x0, self.x1))
+        return slice(*rows.tolist()), slice(*columns.tolist())
+
+    def within(self, polygons: Iterable[shapely.Polygon], most: float) -> tuple[shapely.Geometry, ...]:
+        """What of each polygon is in it, or at most so many mm beside it."""
+        x0, y0, x1, y1 = self.x0 - most, self.y0 - most, self.x1 + most, self.y1 + most
+        found = (areas(valid(clipped(one, x0, y0, x1, y1))) for one in polygons)
+        return tuple(one for one in found if not one.is_empty)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFaults:
+    """What is wrong in a print. wrong: mm², the area of all of it.
+
+    missing, excess: the place of the largest wrong region on one side of the outline, with the area of all of
+    them, mm²; None without any.  parts, gaps: the polygons that are lost and closed in a window.
+    """
+
+    faults: list[Fault]
+    flaws: list[Fault]
+    wrong: float
+    missing: Fault | None
+    excess: Fault | None
+    parts: tuple[shapely.Geometry, ...] = ()
+    gaps: tuple[shapely.Geometry, ...] = ()
+
+
+def found_in(seen: SeenPrint, core: WindowCore | None = None) -> FoundFaults:
+    """What is wrong in what is seen. core: the part of it, mm, that counts."""
+    topology, fwhm = _Topology.of(seen), seen.fwhm
+    masks = _Wrong.of(seen, topology.lost)
+    faults = topology.faults(seen)
     flaws = [
         _flaw(kind, blob)
         for kind, mask in masks.by_kind
-        for blob in blobs(mask, grid, SMALLEST_FWHM2 * fwhm**2)
+        for blob in blobs(mask, seen.grid, SMALLEST_FWHM2 * fwhm**2)
         if not any(kind in ("bite", "blob") and _near(blob, fault, fwhm) for fault in faults)
     ]
-    drawn, rounded = exposure.edges, rounded_off(exposure.edges, exposure.dose, scene)
-    edges = hairs_right(rounded, scene)
     wrong = np.logical_or.reduce([mask for _, mask in masks.by_kind] + [masks.of_lost])
-    return Inspection(
-        faults=tuple(sorted(faults, key=lambda fault: -fault.size)),
-        flaws=tuple(sorted(flaws, key=lambda flaw: -flaw.area)),
-        wrong_area=float(wrong.sum()) * grid.pixel_area,
-        wrong_share=float(wrong.sum()) * grid.pixel_area / design.area.area,
-        wrong_outline=float(edges.missing.mean()),
-        rounded=int(drawn.missing.sum() - rounded.missing.sum()),
-        astray=int((rounded.epe != drawn.epe)[~drawn.missing].sum()),
-        edges=edges,
-        missing=_largest(masks.inside, grid, fwhm),
-        excess=_largest(masks.outside, grid, fwhm),
+    every = (slice(None), slice(None))
+    inner = every if core is None else core.pixels(seen.grid)
+    area = float(wrong[inner].sum()) * seen.grid.pixel_area
+    missing, excess = (_largest(mask, seen.grid, inner) for mask in (masks.inside, masks.outside))
+    if core is None:
+        return FoundFaults(faults, flaws, area, missing, excess)
+    return FoundFaults(
+        [fault for fault in (*topology.pads, *topology.local) if core.near(fault.at, fwhm)],
+        [flaw for flaw in flaws if core.near(flaw.at, fwhm)],
+        area,
+        missing,
+        excess,
+        parts=core.within((seen.solid.polygons[k - 1] for k in topology.parts), HAIR_FWHM * fwhm),
+        gaps=core.within((seen.gaps.polygons[k - 1] for k in topology.closed), HAIR_FWHM * fwhm),
     )
 
 
-def topology(dose: Floats, scene: Scene) -> tuple[Fault, ...]:
-    """What is lost, closed, cut or joined by a dose (rows, columns), mJ/mm² on the scene's grid."""
-    return tuple(_topology(_Seen.of_dose(dose, scene))[0])
-
-
-def _topology(seen: _Seen) -> tuple[list[Fault], list[int]]:
-    """(faults of topology, numbers of the parts that are lost)."""
-    fwhm, grid = seen.fwhm, seen.grid
-    lost, closed = _gone(seen.solid, seen.printed, grid), _gone(seen.gaps, ~seen.printed, grid)
-    pads, alone = _pads_lost(seen, lost)
-    found = [
-        *(_whole("lost", seen.solid, k, fwhm) for k in lost if k not in alone),
-        *pads,
-        *(_whole("closed", seen.gaps, k, fwhm) for k in closed),
-        *(one for one in _severed(seen, lost) if not any(_near(one, pad, fwhm) for pad in pads)),
-        *_bridged(seen, closed),
-    ]
-    return _of_nets(found, seen), lost
-
-
-def _pads_lost(seen: _Seen, lost: list[int]) -> tuple[list[Fault], list[int]]:
+def _pads_lost(seen: SeenPrint, lost: list[int]) -> tuple[list[Fault], list[int]]:
     """(pads that are lost, the numbers of lost parts that are nothing but one of them)."""
     if seen.pads is None:
         return [], []
@@ -314,11 +380,12 @@ def _pads_lost(seen: _Seen, lost: list[int]) -> tuple[list[Fault], list[int]]:
     return out, alone
 
 
-def _of_nets(found: list[Fault], seen: _Seen) -> list[Fault]:
+def with_nets(found: list[Fault], scene: Scene) -> list[Fault]:
     """The faults of a board with the names of the pins and nets that they concern, if the file has them."""
-    if seen.pads is None or not found:
+    pads = scene.design.pads
+    if pads is None or not found:
         return found
-    pads, parts = seen.pads, np.array(seen.area.geoms, dtype=object)
+    parts = np.array(scene.design.area.geoms, dtype=object)
     pad_tree, part_tree = shapely.STRtree(pads.areas.geoms), shapely.STRtree(parts)
 
     def about(fault: Fault) -> str:
@@ -328,7 +395,7 @@ def _of_nets(found: list[Fault], seen: _Seen) -> list[Fault]:
             return " ".join(filter(None, (pads.pins[on[0]], _net({pads.nets[on[0]]}))))
         if not any(pads.nets):
             return ""
-        reach = seen.fwhm
+        reach = scene.fwhm
         while len(near := part_tree.query(at, predicate="dwithin", distance=reach)) < n:
             reach *= 2
         beside = near[np.argsort(shapely.distance(parts[near], at))[:n]]
@@ -346,12 +413,17 @@ def _net(names: set[str]) -> str:
     return f"of net{'s' * (len(known) > 1)} {' and '.join(known)}" if known else ""
 
 
-def _finer(grid: Grid, dose: Floats, fwhm: float) -> tuple[Grid, Floats]:
-    """The dose on pixels that are fine enough to distinguish a neck from a gap."""
+def times_finer(grid: Grid, fwhm: float) -> int:
+    """How many times finer pixels must be to distinguish a neck from a gap."""
     per_fwhm = fwhm / grid.pitch
     times = max(1, math.ceil(_FINE / per_fwhm - 1e-6))
-    if times**2 * dose.size > _MANY:
+    if times**2 * math.prod(grid.shape) > _MANY:
         times = max(1, math.ceil(_COARSEST / per_fwhm - 1e-6))
+    return times
+
+
+def finer(grid: Grid, dose: Floats, times: int) -> tuple[Grid, Floats]:
+    """The dose on pixels that are so many times finer."""
     if times == 1:
         return grid, dose
     rows, columns = ((n - 1) * times + 1 for n in grid.shape)
@@ -375,7 +447,7 @@ class _Parts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class SeenPrint:
     """The print and the drawing to compare. printed: (rows, columns).
 
     solid, space: the drawing shrunk by a hair, and its surroundings.  grown, gaps: the drawing grown by a
@@ -393,26 +465,37 @@ class _Seen:
     space: _Parts
 
     @classmethod
-    def of_dose(cls, dose: Floats, scene: Scene) -> _Seen:
-        grid, fine = _finer(scene.grid, dose, scene.fwhm)
-        return cls.of(fine >= scene.critical_dose, grid, scene.design, scene.fwhm)
+    def of_dose(cls, dose: Floats, scene: Scene) -> SeenPrint:
+        """All of a dose (rows, columns), mJ/mm²."""
+        grid, fine = finer(scene.grid, dose, times_finer(scene.grid, scene.fwhm))
+        design, fwhm = scene.design, scene.fwhm
+        return cls.of(fine >= scene.critical_dose, grid, design.area, design.pads, fwhm, fwhm)
 
     @classmethod
-    def of(cls, printed: Bools, grid: Grid, design: Design, fwhm: float) -> _Seen:
+    def of(
+        cls,
+        printed: Bools,
+        grid: Grid,
+        area: shapely.MultiPolygon,
+        pads: Pads | None,
+        fwhm: float,
+        around: float = 0.0,
+    ) -> SeenPrint:
+        """around: mm, by which the surroundings reach beyond the grid, where they meet."""
         x0, x1, y0, y1 = grid.extent
-        frame = shapely.box(x0 - fwhm, y0 - fwhm, x1 + fwhm, y1 + fwhm)
+        frame = shapely.box(x0 - around, y0 - around, x1 + around, y1 + around)
         hair = HAIR_FWHM * fwhm
-        shrunk, grown = (design.area.buffer(by, join_style="mitre") for by in (-hair, hair))
-        shrunk = design.area if shrunk.is_empty else shrunk
-        areas = (shrunk, grown, minus(frame, grown), minus(frame, shrunk))
-        return cls(printed, grid, design.area, design.pads, fwhm, *(_Parts.of(area, grid) for area in areas))
+        shrunk, grown = (area.buffer(by, join_style="mitre") for by in (-hair, hair))
+        shrunk = area if shrunk.is_empty else shrunk
+        found = (shrunk, grown, minus(frame, grown), minus(frame, shrunk))
+        return cls(printed, grid, area, pads, fwhm, *(_Parts.of(one, grid) for one in found))
 
 
 def _gone(drawn: _Parts, kept: Bools, grid: Grid) -> list[int]:
-    """The numbers of the parts of which less than the share `_LEFT` is kept."""
+    """The numbers of the parts of which less than the share `LEFT` is kept."""
     left = sizes(drawn.label, len(drawn.pixels), kept)
     share = left / np.maximum(drawn.pixels, 1)
-    gone = np.flatnonzero((share < _LEFT) & (drawn.pixels > 0))
+    gone = np.flatnonzero((share < LEFT) & (drawn.pixels > 0))
     unseen = 1 + np.flatnonzero(drawn.pixels[1:] == 0)
     if len(unseen):
         # A part smaller than a pixel is judged by one point.
@@ -425,9 +508,8 @@ def _gone(drawn: _Parts, kept: Bools, grid: Grid) -> list[int]:
     return [int(k) for k in gone if k > 0]
 
 
-def _whole(kind: str, drawn: _Parts, number: int, fwhm: float) -> Fault:
+def whole_fault(kind: str, polygon: shapely.Polygon, fwhm: float) -> Fault:
     """The fault of a whole part or gap, which was shrunk by a hair."""
-    polygon = drawn.polygons[number - 1]
     x0, y0, x1, y1 = polygon.bounds
     point, hair = polygon.centroid, 2 * HAIR_FWHM * fwhm
     if not polygon.contains(point):
@@ -454,7 +536,7 @@ def _narrow(long: float, wide: float) -> float | None:
     return wide if long >= _SLENDER * wide else None
 
 
-def _severed(seen: _Seen, lost: list[int]) -> Iterator[Fault]:
+def _severed(seen: SeenPrint, lost: list[int]) -> Iterator[Fault]:
     """The places where a part is cut, or a wall between two gaps is open."""
     pieces = components(seen.printed, corners=True)
     open_ = components(~seen.printed, corners=False)
@@ -465,7 +547,7 @@ def _severed(seen: _Seen, lost: list[int]) -> Iterator[Fault]:
     yield from _without_repeats(seen, across, along, seen.solid.label, lost)
 
 
-def _bridged(seen: _Seen, closed: list[int]) -> Iterator[Fault]:
+def _bridged(seen: SeenPrint, closed: list[int]) -> Iterator[Fault]:
     """The places where parts are joined, or one part is joined to itself across a gap."""
     pieces = components(seen.printed, corners=False)
     open_ = components(~seen.printed, corners=True)
@@ -477,7 +559,7 @@ def _bridged(seen: _Seen, closed: list[int]) -> Iterator[Fault]:
 
 
 def _several(
-    seen: _Seen, outer: Labels, inner: Labels, in_outer: np.ndarray | None, in_inner: np.ndarray | None
+    seen: SeenPrint, outer: Labels, inner: Labels, in_outer: np.ndarray | None, in_inner: np.ndarray | None
 ) -> tuple[Blob, ...]:
     """The seams in each `outer` region that meets several `inner` ones.
 
@@ -490,7 +572,7 @@ def _several(
 
 
 def _without_repeats(
-    seen: _Seen, first: Sequence[Fault], second: Sequence[Fault], drawn: Labels, gone: list[int]
+    seen: SeenPrint, first: Sequence[Fault], second: Sequence[Fault], drawn: Labels, gone: list[int]
 ) -> Iterator[Fault]:
     """Both lists without parts that are lost or closed, and the second without faults near listed ones."""
     listed: list[Fault] = []
@@ -514,7 +596,7 @@ class _Wrong:
     of_lost: Bools
 
     @classmethod
-    def of(cls, seen: _Seen, lost: list[int]) -> _Wrong:
+    def of(cls, seen: SeenPrint, lost: list[int]) -> _Wrong:
         core, halo = (
             _Parts.of(seen.area.buffer(by * seen.fwhm, quad_segs=4), seen.grid).label > 0 for by in (-1, 1)
         )
@@ -543,10 +625,13 @@ def _near(blob: Blob | Fault, fault: Fault, fwhm: float) -> bool:
     return math.dist(blob.at, fault.at) < (blob.size + fault.size) / 2 + 2 * fwhm
 
 
-def _largest(mask: Bools, grid: Grid, fwhm: float) -> Fault | None:
-    """The wrong area on one side of the outline: the place of its largest region, and the total area."""
-    area = float(mask.sum()) * grid.pixel_area
-    if area < SMALLEST_FWHM2 * fwhm**2:
+def _largest(mask: Bools, grid: Grid, core: tuple[slice, slice]) -> Fault | None:
+    """The wrong area on one side of the outline: the place of its largest region, and the total area.
+
+    core: (rows, columns) of the pixels that count.
+    """
+    area = float(mask[core].sum()) * grid.pixel_area
+    if not area:
         return None
     first = blobs(mask, grid)[0]
     return Fault("area", first.at, first.size, area)

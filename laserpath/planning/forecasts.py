@@ -26,7 +26,7 @@ import shapely
 import gcode
 from laserpath.base.errors import figure
 from laserpath.base.plan_steps import SOLVING, PlanPart
-from laserpath.design.target import COARSEST, PIXELS_MAX, affordable, grid_for
+from laserpath.design.target import COARSEST, PIXELS_MAX, grid_for
 from laserpath.machine import convert
 from laserpath.machine.attenuation import check_process, too_strong
 from laserpath.machine.placement import to_expose
@@ -141,8 +141,8 @@ def forecast(design: Design, process: Process, settings: Settings) -> Forecast:
     design = to_expose(design, process.resin, process.spot)
     check_process(process, settings, design)
     requested = settings.pixels_per_fwhm
-    settings = replace(settings, pixels_per_fwhm=affordable(design, process.spot, requested))
-    task = Task.of(design, process, settings)
+    task = Task.affordable(design, process, settings)
+    settings = task.settings
     memory = _memory(task)
     write, notes = _writing(task)
     strong = too_strong(process, settings, design)

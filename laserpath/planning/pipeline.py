@@ -21,7 +21,7 @@ from laserpath.base.files import write_all
 from laserpath.base.plan_steps import PlanPart
 from laserpath.config.project import text as project_text
 from laserpath.design import FLATTEN_FWHM, as_design
-from laserpath.design.target import affordable, rasterise
+from laserpath.design.target import rasterise
 from laserpath.machine import convert
 from laserpath.machine.attenuation import check_exposes, check_process, too_strong
 from laserpath.machine.phase import phase_warnings
@@ -167,11 +167,10 @@ def plan(
     given = as_design(design, FLATTEN_FWHM * spot.fwhm)
     placement = placed(given, process.resin, machine, spot, settings.origin, settings.offset)
     design = placement.design
-    fine = affordable(design, spot, settings.pixels_per_fwhm)
-    settings = replace(settings, origin=placement.origin, pixels_per_fwhm=fine)
+    settings = replace(settings, origin=placement.origin)
     check_process(process, settings, design)
 
-    task = Task.of(design, process, settings)
+    task = Task.affordable(design, process, settings)
     scene = task.overview
     _ = scene.target, scene.sampler  # once, before two threads ask for them
     with Beside(partial(affordable_limit, task)) as limit:
@@ -230,7 +229,8 @@ def worse_than_start(executed: Measurement, start: Measurement, task: Task) -> s
     gone, gone_before = figures.missing_edges, before.missing_edges
     if gone > gone_before:
         gone, gone_before = (
-            int(rounded_off(one.edges, one.dose, task.scene).missing.sum()) for one in (executed, start)
+            int(rounded_off(one.edges, one.dose, task.scene.on(one.grid)).missing.sum())
+            for one in (executed, start)
         )
     if nearer and gone <= gone_before:
         return ""

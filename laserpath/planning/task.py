@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from laserpath.design.partition import Partition
 from laserpath.design.scene import Scene
+from laserpath.design.target import affordable
 from laserpath.machine import convert
 from laserpath.types import Design, Machine, Process, Settings
 
@@ -23,6 +24,23 @@ class Task:
         """The task of a placed design; raises InputError if its grid needs too many pixels."""
         scene = Scene.around(design, process.spot, process.resin, settings.pixels_per_fwhm)
         return cls(scene, process, settings)
+
+    @classmethod
+    def affordable(cls, design: Design, process: Process, settings: Settings) -> Task:
+        """As `of`, with fewer pixels per FWHM where a grid that is not cut into fields would have too many.
+
+        A random start, and a resin with kinetics, are worked on as a whole.
+        """
+        task = cls.of(design, process, settings)
+        whole = settings.initial == "random" or process.resin.kinetics is not None
+        if not (whole or task.partition.single):
+            return task
+        fine = affordable(design, process.spot, settings.pixels_per_fwhm)
+        return (
+            task
+            if fine == settings.pixels_per_fwhm
+            else cls.of(design, process, replace(settings, pixels_per_fwhm=fine))
+        )
 
     @property
     def design(self) -> Design:

@@ -1,5 +1,7 @@
 """Exact pixel coverage: against polygon areas and shapely's intersections."""
 
+import math
+
 import numpy as np
 import pytest
 import shapely
@@ -12,7 +14,8 @@ from shapes import NODING
 
 from laserpath.base.errors import InputError
 from laserpath.design.target import MARGIN_FWHM, PIXELS_MAX, affordable, grid_for, rasterise
-from laserpath.types import Design, Grid, Spot
+from laserpath.planning.task import Task
+from laserpath.types import Design, Grid, Process, Settings, Spot
 
 offsets = st.floats(-0.05, 0.05)
 
@@ -100,4 +103,16 @@ def test_a_large_design_gets_the_finest_grid_that_there_may_be() -> None:
     assert 4 < fine < 6
     assert 0.98 * PIXELS_MAX < rows * columns < 1.03 * PIXELS_MAX, "rounded up to fast lengths"
     with pytest.raises(InputError, match="pixels of"):
-        grid_for(plate, Spot(0.01), affordable(plate, Spot(0.01), 6))
+        affordable(plate, Spot(0.01), 6)
+
+
+def test_a_design_that_is_cut_into_fields_keeps_its_pixels() -> None:
+    plate, process = Design(shapely.MultiPolygon([shapely.box(0, 0, 200, 110)])), Process(Spot(0.1))
+    task = Task.affordable(plate, process, Settings())
+    assert task.settings.pixels_per_fwhm == 6
+    assert math.prod(task.scene.grid.shape) > PIXELS_MAX
+    square = Design(shapely.MultiPolygon([shapely.box(0, 0, 140, 140)]))
+    for drawn, whole in ((plate, Settings(initial="random")), (square, Settings(field_fwhm=1000))):
+        task = Task.affordable(drawn, process, whole)
+        assert task.settings.pixels_per_fwhm < 6
+        assert math.prod(task.scene.grid.shape) < 1.03 * PIXELS_MAX

@@ -88,6 +88,17 @@ def test_a_large_exposure_is_measured_by_fields(scene: Scene, path: Toolpath, mo
     assert measured.dose.shape == scene.grid.shape
 
 
+def test_of_a_very_large_grid_every_other_pixel_is_kept(scene: Scene, path: Toolpath, monkeypatch) -> None:
+    spots = (SPOT, optics.widened(SPOT, DEFOCUS))
+    all_of_it = FieldsMeasured.of([path], scene, spots)
+    monkeypatch.setattr("laserpath.measure.by_field.PIXELS_MAX", 1000)
+    found = FieldsMeasured.of([path], scene, spots)
+    assert found.grid.pitch == 2 * scene.grid.pitch
+    assert np.array_equal(found.dose, all_of_it.dose[::2, ::2])
+    whole, thinned = (one.printed(scene)[1].as_dict() for one in (all_of_it, found))
+    assert thinned == pytest.approx(whole, abs=2e-3)
+
+
 def test_lines_are_clipped_to_a_window() -> None:
     """As Shapely clips them."""
     rng = np.random.default_rng(3)

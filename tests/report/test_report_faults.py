@@ -178,6 +178,30 @@ def test_what_is_wrong_is_named_with_its_place(name: str) -> None:
     assert judged.level == case.level, judged.headline
 
 
+@pytest.mark.parametrize("name", one_fast(CASES, "a line cut", "an open ring bridged"))
+def test_a_large_print_has_the_same_faults_window_by_window(name: str, alone, monkeypatch) -> None:
+    """Windows of 22 FWHM, whose borders cross what is wrong."""
+    case = CASES[name]
+    whole = inspected(case.drawn, case.lit)
+    monkeypatch.setattr("laserpath.measure.faults.PIXELS_MAX", 0)
+    monkeypatch.setattr("laserpath.measure.faults._SIDE_FWHM", 22.0)
+    exposed = printed(case.drawn, case.lit)
+    found = inspect(exposed, scene(design(case.drawn), exposed.grid))
+    ours, theirs = ([*one.faults, *one.flaws] for one in (found, whole))
+    slit = (
+        name == "a slit below the spot"
+    )  # the bridge is as long as several windows: each has its part of it
+    assert len(ours) == len(theirs) or slit
+    assert {one.kind for one in ours} == {one.kind for one in theirs}
+    for one in theirs:
+        nearest = min(ours, key=lambda other: math.dist(one.at, other.at))
+        assert math.dist(one.at, nearest.at) < 1.5 * FWHM or slit
+        assert nearest.size == pytest.approx(one.size, abs=FWHM / 4) or slit
+    assert found.wrong_area == pytest.approx(whole.wrong_area, rel=0.05, abs=1e-3)
+    for ours_all, all_ in ((found.missing, whole.missing), (found.excess, whole.excess)):
+        assert (ours_all and ours_all.at) == (all_ and pytest.approx(all_.at, abs=FWHM / 4))
+
+
 def test_size_and_count_are_in_the_headline_and_further_places_below() -> None:
     lit = BOARD
     for k in range(4):
