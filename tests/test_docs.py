@@ -149,7 +149,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("lens", "photo"):
         Image.fromarray(np.uint8(255 * np.clip(ink, 0, 1))).save(f"{name}.png", dpi=(1270, 1270))
     Path("my-laser.toml").write_text(profiles.text("machine", "grbl-diode-405"))
-    with_z = profiles.text("machine", "grbl-diode-405").replace("# z_travel_mm", "z_travel_mm")
+    with_z = profiles.text("machine", "grbl-diode-405").replace("# z_travel_mm = [0", "z_travel_mm = [-1")
     Path("my-z-laser.toml").write_text(with_z)
     _part()
     _drawings()
@@ -198,6 +198,7 @@ def _drawings() -> None:
     for name in ("design", "file", "other"):
         shutil.copy("job.nc", f"{name}.gcode")
     shutil.copy("measured.csv", "chart.csv")
+    _series()
     Path("drawing.svg").write_text(DRAWING)
     boxes = "".join(
         f'<rect x="{x}" y="1" width="{2 - x / 10}" height="1" fill="{colour}"/>'
@@ -213,6 +214,17 @@ def _drawings() -> None:
     Path("logo.svg").write_text(
         '<svg xmlns="http://www.w3.org/2000/svg" width="1mm" height="1mm"><path d="M1 1h2v1h-2z"/></svg>'
     )
+
+
+def _series() -> None:
+    """Widths of lines at several heights: of a Gaussian beam that is 90 µm wide at Z 0.1 mm, its focus."""
+    rows = ["z_mm,power_mW,speed_mm_per_s,width_um"]
+    for z in np.linspace(-0.5, 0.5, 6):
+        fwhm = 0.09 * np.hypot(1, (z - 0.1) / 0.3)
+        for power in (1.2, 2.4, 4.8):
+            peak = power / 14 * np.sqrt(4 * np.log(2) / np.pi) / fwhm
+            rows.append(f"{z:g},{power},14,{1000 * fwhm * np.sqrt(np.log2(peak / 0.25)):.1f}")
+    Path("series.csv").write_text("\n".join(rows))
 
 
 @BY_NAME

@@ -56,6 +56,11 @@ class ChartData:
     energies: tuple[float, float]
     notes: tuple[str, ...]
 
+    @property
+    def at_heights(self) -> bool:
+        """Whether it is a series over the focus, with rows at several heights."""
+        return len({item.z for item in self.items}) > 1
+
     def planned(self) -> dict[str, float]:
         """`planned_sizes` of all items that have a size."""
         return planned_sizes([item for item in self.items if item.kind != "pair"], self.process)
@@ -143,24 +148,35 @@ def _add_words(drawing: svgwrite.Drawing, chart: ChartData, letter: float) -> No
     for item in chart.items:
         rows.setdefault(item.id[0], []).append(item)
     first = next(iter(rows.values()))
-    say("speed, mm/s (first row)", first[0].x - first[0].length / 2, -4.6 * letter, 1.1)
+    series = chart.at_heights
+    head = "line energy, mJ/mm" if chart.process.resin.order == 1 else "power, mW"
+    say(head if series else "speed, mm/s (first row)", first[0].x - first[0].length / 2, -4.6 * letter, 1.1)
     for item in first:
-        say(f"{item.speed:.3g}", item.x, -2.9 * letter, 1.1, "middle")
+        energy = item.line_energy if chart.process.resin.order == 1 else item.power
+        number = f"{energy:.2g}" if series else f"{item.speed:.3g}"
+        say(number, item.x, -2.9 * letter, 0.8 if item.along == "y" else 1.1, "middle")
     for name, items in rows.items():
         y = height - float(np.mean([items[0].y])) + 0.35 * letter
-        say(f"{name}: {_what(items)}", -_LEFT * letter + 0.5 * letter, y, 1.1)
-        for item, head in zip(items, _heads(items, first), strict=False):
+        say(
+            f"{name}: Z {items[0].z:.4g} mm" if series else f"{name}: {_what(items)}",
+            -_LEFT * letter + 0.5 * letter,
+            y,
+            1.1,
+        )
+        for item, head in zip(items, [] if series else _heads(items, first), strict=False):
             top = item.y + (item.length / 2 if item.along == "y" else item.gap / 2)
             say(head, item.x, height - top - 0.6 * letter, 0.9, "middle")
     low, high = chart.energies
     facts = (
         f"{len(chart.items)} items, {width:.4g} × {height:.4g} mm, {_time(chart.write_time)} on "
         f"{chart.process.machine.name}",
-        f"line energies {_short(low)} to {_short(high)} mJ/mm; the same along each diagonal of the lines"
+        f"line energies {_short(low)} to {_short(high)} mJ/mm"
+        + ("" if series else "; the same along each diagonal of the lines")
         if chart.process.resin.order == 1 else "the same dose along each diagonal of the lines",
         f"drawn for a critical dose of {chart.process.resin.critical_dose * 100:.4g} mJ/cm² and a spot of "
         f"{chart.process.spot.fwhm * 1000:.4g} µm; dashed: would not show"
         if chart.process.resin.order == 1 else "dashed: would not show",
+        "" if series else
         "wedges: the pair of lines meets at the right; marks every 10 FWHM from that tip",
     )  # fmt: skip
     for k, line in enumerate(facts):
@@ -286,6 +302,15 @@ def _header(process: Process, size: tuple[float, float], items: int) -> tuple[st
 
 def _instructions(chart: Chart) -> tuple[str, ...]:
     size = chart.size
+    if chart.at_heights:
+        return (
+            f"laserpath focus series of {chart.process.machine.name}; {figure(size[0], 4)} x "
+            f"{figure(size[1], 4)} mm",
+            "1. Fill in what you can measure of each row. Leave the rest empty, and keep these lines.",
+            "2. visible: yes or no. width_um: of a line, in its middle. z_mm: the Z of the program.",
+            "3. x_mm and y_mm count from the work zero, where the head starts: the lower left corner.",
+            "4. Then: laserpath fit, with the name of this file",
+        )
     return (
         f"laserpath calibration chart of {chart.process.machine.name}; {figure(size[0], 4)} x "
         f"{figure(size[1], 4)} mm",

@@ -25,6 +25,7 @@ from laserpath.calibration.measurements import Item, doubled, level_for
 from laserpath.calibration.model import line_profile, stroke_profile
 from laserpath.machine import convert
 from laserpath.machine.gate import verified
+from laserpath.machine.heights import at_focus
 from laserpath.machine.program import EYE_SAFETY, early
 from laserpath.physics import optics
 from laserpath.physics.resin import line_energy, power_for
@@ -229,10 +230,33 @@ class Stroke:
         return np.array([self.xy[0] - run, self.xy[-1] + run])
 
 
-def moves_of(strokes: Sequence[Stroke], process: Process) -> gcode.Moves:
-    """Rapids between strokes, dark lines before and after those of items, whose ids are comments."""
+def placed(
+    marks: Sequence[Stroke], lines: Sequence[Stroke], machine: Machine, many: str
+) -> tuple[Floats, tuple[float, float]]:
+    """(2,) mm, the lower left corner of all strokes with their run-ups, and the size, mm, from there on.
+
+    many: what to take fewer of where that is above the work area, which raises InputError.
+    """
+    box = np.vstack([np.vstack([s.xy, s.ends(machine)]) for s in (*marks, *lines)])
+    margin = max(run_in(s.speed, machine) for s in marks)
+    low, high = box.min(axis=0) - margin, box.max(axis=0) + margin
+    size = (float(high[0] - low[0]), float(high[1] - low[1]))
+    for axis, length, room in zip("xy", size, machine.size, strict=True):
+        if length > room:
+            raise InputError(
+                f"the chart is {figure(length, 4)} mm long in {axis}, above the {room:g} mm of machine "
+                f"{machine.name!r}; take fewer {many}"
+            )
+    return low, size
+
+
+def moves_of(strokes: Sequence[Stroke], process: Process, start: Floats | None = None) -> gcode.Moves:
+    """Rapids between strokes, dark lines before and after those of items, whose ids are comments.
+
+    start: (2,) mm, of the head; None: the work zero.
+    """
     machine, digit = process.machine, convert.board(process).digit
-    xy: list[Floats] = [np.zeros(2)]
+    xy: list[Floats] = [np.zeros(2) if start is None else start]
     power: list[float] = []
     speed: list[float] = []
     kind: list[int] = []
@@ -266,9 +290,14 @@ def moves_of(strokes: Sequence[Stroke], process: Process) -> gcode.Moves:
 
 
 def write(strokes: Sequence[Stroke], process: Process, head: Iterable[str]) -> tuple[str, float]:
-    """The program and its write time in s. head: lines of its header."""
+    """The program of strokes, and its write time in s. head: lines of its header."""
+    return written(moves_of(strokes, process), process, head)
+
+
+def written(moves: gcode.Moves, process: Process, head: Iterable[str]) -> tuple[str, float]:
+    """The program of moves, at the machine's focus, and its write time in s. head: lines of its header."""
     machine = process.machine
-    moves = moves_of(strokes, process)
+    moves = at_focus(moves, machine)
     seconds = gcode.motion.execute(moves, convert.controller(machine)).write_time
     head = (next(iter(head)), *EYE_SAFETY, *tuple(head)[1:])
     return verified(moves, machine, head)[0], seconds
@@ -379,18 +408,9 @@ class ChartBuilder:
         self._wedges()
         self._pairs()
         self._frame()
-        machine = self.process.machine
-        strokes = [*self.marks, *(s for _, lines in self.items for s in lines)]
-        box = np.vstack([np.vstack([s.xy, s.ends(machine)]) for s in strokes])
-        margin = max(run_in(s.speed, machine) for s in self.marks)
-        low, high = box.min(axis=0) - margin, box.max(axis=0) + margin
-        size = (float(high[0] - low[0]), float(high[1] - low[1]))
-        for axis, length, room in zip("xy", size, machine.size, strict=True):
-            if length > room:
-                raise InputError(
-                    f"the chart is {figure(length, 4)} mm long in {axis}, above the {room:g} mm of machine "
-                    f"{machine.name!r}; take fewer powers or speeds"
-                )
+        lines = [s for _, own in self.items for s in own]
+        low, size = placed(self.marks, lines, self.process.machine, "powers or speeds")
+        strokes = [*self.marks, *lines]
         moved = tuple(s.moved(-low[0], -low[1]) for s in strokes)
         items = tuple(replace(i, x=float(i.x - low[0]), y=float(i.y - low[1])) for i, _ in self.items)
         return items, moved, size

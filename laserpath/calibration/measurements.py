@@ -120,7 +120,7 @@ class Item:
 
     length: of the stroke; of a wedge, from its tip to its open end.  gap: between the middles of a wedge's
     lines at that end, or of a pair's lines; 0 elsewhere.  level: that was commanded, if known; power is its
-    light.
+    light.  z: of the program, where a chart has several heights.
     """
 
     id: str
@@ -133,6 +133,7 @@ class Item:
     along: str = "x"
     gap: float = 0.0
     level: int | None = None
+    z: float = 0.0
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -236,8 +237,8 @@ class Measurements:
 ROWS_MAX = 10_000
 _LENGTHS: Units = {unit: LENGTH[unit] for unit in ("um", "mm", "nm")}
 _QUANTITIES: Mapping[str, Units] = {
-    "x": _LENGTHS, "y": _LENGTHS, "length": _LENGTHS, "gap": _LENGTHS, "power": POWER, "speed": SPEED,
-    **dict.fromkeys((*SIZES, "height", "offset"), _LENGTHS),
+    **dict.fromkeys(("x", "y", "z", "length", "gap", *SIZES, "height", "offset"), _LENGTHS),
+    "power": POWER, "speed": SPEED,
 }  # fmt: skip
 _WORDS = ("id", "kind", "along", "level", "visible", "note")
 _ORDER, _COUNT, _OFFSET = "absorption_order", "power_levels", "level_offset"
@@ -255,8 +256,8 @@ _HEADING = r"#\s*{}\s*[=:]\s*(\S+)"
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}([.,])\d{3}")
 
 COLUMNS = (
-    "id", "kind", "along", "x_mm", "y_mm", "level", "power_mW", "speed_mm_per_s", "length_um", "gap_um",
-    *_DERIVED, "visible", "width_um", "depth_um", "diameter_um", "merged_um", "offset_um", "note",
+    "id", "kind", "along", "x_mm", "y_mm", "z_mm", "level", "power_mW", "speed_mm_per_s", "length_um",
+    "gap_um", *_DERIVED, "visible", "width_um", "depth_um", "diameter_um", "merged_um", "offset_um", "note",
 )  # fmt: skip
 
 # To fill in
@@ -294,7 +295,7 @@ def _row(item: Item, planned: float | None) -> list[object]:
     dot, apart = item.kind == "dot", item.kind in ("wedge", "pair")
     # The commanded values, with more digits than the machine takes.
     return [
-        item.id, item.kind, item.along, _short(item.x), _short(item.y),
+        item.id, item.kind, item.along, _short(item.x), _short(item.y), _short(item.z),
         "" if item.level is None else item.level, f"{item.power:.8g}", f"{item.speed:.8g}",
         _short(item.length * 1000), _short(item.gap * 1000) if apart else "",
         f"{item.line_energy:.4g}", f"{item.line_energy * item.length:.4g}" if dot else "",

@@ -21,6 +21,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.calibration.estimates import PLURAL, Fit, SizeResidual, sentence
+from laserpath.calibration.focus import FocusFit
 from laserpath.calibration.measurements import Item, Measurements
 from laserpath.calibration.mechanics import MechanicsFit
 from laserpath.calibration.model import TRUSTED, SizeModel
@@ -172,16 +173,32 @@ def resin_profile(
     return "\n".join(lines) + "\n"
 
 
-def machine_profile(machine: Machine, mechanics: MechanicsFit | None, source: str) -> str:
+def machine_profile(
+    machine: Machine, mechanics: MechanicsFit | None, source: str, focus: FocusFit | None = None
+) -> str:
     """The TOML text of a machine with what was measured of it. source: file name of the measurements."""
     from laserpath import __version__
 
-    told = () if mechanics is None else mechanics.told()
+    told = [sentence for one in (mechanics, focus) if one is not None for sentence in one.told()]
     lines = [
         f"# Machine, with what laserpath {__version__} fitted from {json.dumps(source)[1:-1]}.",
         *(f"# {sentence[0].upper()}{sentence[1:]}." for sentence in told),
         "",
         writing.text(machine),
+    ]
+    return "\n".join(lines)
+
+
+def focus_profile(focus: FocusFit, source: str) -> str:
+    """The TOML text of the spot in focus. source: file name of the measurements."""
+    from laserpath import __version__
+
+    lines = [
+        f"# Spot in focus, by laserpath {__version__} from {json.dumps(source)[1:-1]}, a series over Z.",
+        *(f"# {sentence[0].upper()}{sentence[1:]}." for sentence in focus.told()),
+        "# The wavelength is M² times that of the light: with it a defocused spot widens as measured.",
+        "",
+        writing.text(focus.spot()),
     ]
     return "\n".join(lines)
 

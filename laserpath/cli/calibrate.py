@@ -25,7 +25,7 @@ from laserpath.config import request
 from laserpath.config.values import Quantity, Series
 
 if TYPE_CHECKING:
-    from laserpath.calibration import Chart, Fit, MechanicsFit, PrintFit
+    from laserpath.calibration import Chart, Fit, FocusFit, MechanicsFit, PrintFit
     from laserpath.planning import DoseMatrix
 
 
@@ -81,7 +81,13 @@ _CHART: Options = {
             "metavar": "N",
             "help": "Number of speeds, one column of lines each  [8]",
         },
-        "--name": {"metavar": "NAME", "default": "chart", "help": "File name without its suffix  [chart]"},
+        "--focus": {
+            "type": Parsed(Series(LENGTH, "mm"), "focus"),
+            "metavar": "LOW:HIGH:N",
+            "help": "A series over Z instead, for the best focus and its depth: lines at each height, "
+            "-0.5:0.5:9mm from the focus of the profile; the machine needs z_travel_mm",
+        },
+        "--name": {"metavar": "NAME", "help": "File name without its suffix  [chart, or focus]"},
         "--decimal": {
             "type": click.Choice(["point", "comma"]),
             "default": "point",
@@ -95,6 +101,7 @@ Examples:
   laserpath calibrate --machine my-laser.toml -o chart
   laserpath calibrate --machine my-laser.toml --spot-fwhm 80um --around 35
   laserpath calibrate --from 0.002 --to 2mJ/mm --powers 4
+  laserpath calibrate --focus -0.5:0.5:9mm --machine my-laser.toml
 
 \b
 By default, line energies run from 1/16 to 256 times what the resin's profile predicts for a line to cure.
@@ -111,25 +118,35 @@ def calibrate(**given: Any) -> None:
     """Write a test chart that measures spot, critical dose, penetration depth and reciprocity.
 
     The chart has lines of many powers and speeds, dots and wedges. Writes NAME.gcode for the machine,
-    NAME.svg, a map of the chart, and NAME.csv, the sheet for your measurements.
+    NAME.svg, a map of the chart, and NAME.csv, the sheet for your measurements. With --focus the chart has
+    lines at several heights instead, for the best focus and the depth of focus.
     """
     from laserpath import calibration
     from laserpath.base.files import check_folder, check_places
 
     folder = Path(given["output"])
     check_folder(folder)
-    name = plain_name(given["name"])
+    series = given["focus"] is not None
+    name = plain_name(given["name"] or ("focus" if series else "chart"))
     check_places(folder / f"{name}.{end}" for end in ("gcode", "svg", "csv"))
+    if series:
+        _refuse_others(click.get_current_context(), ("--powers", "--speeds"), "a chart of spot and resin")
     low, high = given["from"], given["to"]
     if (low is None) != (high is None):
         raise click.UsageError(
             f"--{'from' if high is None else 'to'} needs --{'to' if high is None else 'from'}."
         )
     with show.busy("laying out", hidden=given["quiet"]):
-        chart = calibration.chart(
-            request.process_of(given), around=given["around"], energies=None if low is None else (low, high),
-            powers=given["powers"], speeds=given["speeds"],
-        )  # fmt: skip
+        process, energies = request.process_of(given), None if low is None else (low, high)
+        if series:
+            chart = calibration.focus_chart(
+                process, given["focus"], around=given["around"], energies=energies
+            )
+        else:
+            chart = calibration.chart(
+                process, around=given["around"], energies=energies, powers=given["powers"],
+                speeds=given["speeds"],
+            )  # fmt: skip
     talk = show.Talk(quiet=given["quiet"] or given["json"], verbose=given["verbose"])
     talk.tell(_in_short(chart))
     warnings = (*chart.notes, *chart.findings())
@@ -475,7 +492,8 @@ def fit(file: Path | None, **given: Any) -> None:
     if (file is None) == (given["printed"] is None):
         raise click.UsageError("Give the FILE of a chart, or a photograph by --printed.")
     talk = show.Talk(quiet=given["quiet"], verbose=given["verbose"])
-    _refuse_others(click.get_current_context(), _CHART_ONLY if file is None else _PRINTED_ONLY)
+    others, source = (_CHART_ONLY, "a chart") if file is None else (_PRINTED_ONLY, "a photograph")
+    _refuse_others(click.get_current_context(), others, source)
     if file is None:
         from laserpath.base.files import check_folder
 
@@ -487,12 +505,11 @@ def fit(file: Path | None, **given: Any) -> None:
     _fit_chart(file, given, talk)
 
 
-def _refuse_others(context: click.Context, others: Iterable[str]) -> None:
-    """Refuse options that would be ignored: those of a chart with a photograph, and the other way round."""
+def _refuse_others(context: click.Context, others: Iterable[str], source: str) -> None:
+    """Refuse options that would be ignored, as they are for another source."""
     for option in others:
         name = option.removeprefix("--").replace("-", "_")
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            source = "a photograph" if option in _PRINTED_ONLY else "a chart"
             raise click.UsageError(f"{option} is for {source}.")
 
 
@@ -510,9 +527,15 @@ def _fit_chart(file: Path, given: dict[str, Any], talk: show.Talk) -> None:
     choices = calibration.Options(fwhm=given["spot_fwhm"], **{key: given[key] for key in keys})
     with show.busy("fitting", hidden=given["quiet"]):
         mechanics = calibration.fit_mechanics(measured)
-        # Pairs alone tell of the machine, and nothing of spot and resin.
-        result = calibration.fit(measured, choices) if measured.sized or mechanics is None else None
+        focus = calibration.fit_focus(measured, robust=given["robust"])
+        # Pairs alone tell of the machine, and nothing of spot and resin; in a focus series each row has
+        # another spot.
+        alone = focus is not None or (mechanics is not None and not measured.sized)
+        result = None if alone else calibration.fit(measured, choices)
     texts: dict[str, str] = {}
+    if focus is not None:
+        _refuse_others(click.get_current_context(), _NOT_OF_FOCUS, "a chart of spot and resin")
+        texts[f"{name}.spot.toml"] = calibration.focus_profile(focus, file.name)
     if result is not None:
         texts = calibration.files_of(
             result, measured, name=name, source=file.name, base=base, layer=given["layer"]
@@ -521,27 +544,29 @@ def _fit_chart(file: Path, given: dict[str, Any], talk: show.Talk) -> None:
         machine = profiles.machine(given["machine"])
         machine = machine if result is None else result.machine(machine)
         machine = machine if mechanics is None else mechanics.machine(machine)
-        texts[f"{name}.machine.toml"] = calibration.machine_profile(machine, mechanics, file.name)
+        machine = machine if focus is None else focus.machine(machine)
+        texts[f"{name}.machine.toml"] = calibration.machine_profile(machine, mechanics, file.name, focus)
     written = write_all({folder / place: text for place, text in texts.items()})
     if given["json"]:
-        click.echo(_fit_json(result, mechanics, written))
+        click.echo(_fit_json(result, mechanics, focus, written))
     elif not given["quiet"]:
-        _tell_fit(result, mechanics, written, measures_only=given["machine"] is None)
-    for sentence in result.warnings if result else ():
+        if result is not None:
+            click.echo(_fit_table(result))
+        told = [result.notes if result else (), *(one.told() for one in (mechanics, focus) if one)]
+        for sentence in (sentence for some in told for sentence in some):
+            click.echo(f"- {sentence}")
+        if (mechanics or focus) and given["machine"] is None:
+            click.echo("- put them into the machine's profile: fit again with --machine FILE")
+        click.echo("wrote " + (", ".join(map(str, written)) or "nothing"))
+    for sentence in (*(result.warnings if result else ()), *(focus.warnings if focus else ())):
         talk.warn(sentence)
 
 
-def _tell_fit(
-    result: Fit | None, mechanics: MechanicsFit | None, written: tuple[Path, ...], *, measures_only: bool
-) -> None:
-    """The table, the notes and the files. measures_only: no machine is given to write its values for."""
-    if result is not None:
-        click.echo(_fit_table(result))
-    for sentence in (*(result.notes if result else ()), *(mechanics.told() if mechanics else ())):
-        click.echo(f"- {sentence}")
-    if mechanics and measures_only:
-        click.echo("- put them into the machine's profile: fit again with --machine FILE")
-    click.echo("wrote " + (", ".join(map(str, written)) or "nothing"))
+_NOT_OF_FOCUS = (
+    "--spot", "--spot-fwhm", "--elliptical", "--speed", "--width-error", "--depth-error", "--layer",
+    "--resin",
+)  # fmt: skip
+"""Options of `fit` that a focus series has no use for."""
 
 
 def _bytes(file: Path) -> bytes:
@@ -577,10 +602,16 @@ def _fit_table(result: Fit) -> str:
     return "\n".join(lines)
 
 
-def _fit_json(result: Fit | None, mechanics: MechanicsFit | None, written: tuple[Path, ...]) -> str:
+def _fit_json(
+    result: Fit | None,
+    mechanics: MechanicsFit | None,
+    focus: FocusFit | None,
+    written: tuple[Path, ...],
+) -> str:
     content = {
         "files": [str(path) for path in written],
         "mechanics": None if mechanics is None else mechanics.as_dict(),
+        "focus": None if focus is None else focus.as_dict(),
         **({} if result is None else _fit_content(result)),
     }
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)

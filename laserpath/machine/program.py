@@ -23,6 +23,7 @@ from laserpath.base.arrays import Indices
 from laserpath.base.errors import InputError, one_line
 from laserpath.machine import convert
 from laserpath.machine.gate import verified
+from laserpath.machine.heights import at_focus
 from laserpath.machine.rest import RESTS, rested
 from laserpath.physics import optics
 from laserpath.types import Machine, Point, Process, Toolpath
@@ -199,9 +200,15 @@ class MachineProgram:
         return cls.of_moves(export(path, process, passes), process, header)
 
     @classmethod
-    def of_moves(cls, moves: gcode.Moves, process: Process, header: Sequence[str] = ()) -> MachineProgram:
-        """The program of moves as they are: its text, and the moves read back from it."""
+    def of_moves(
+        cls, moves: gcode.Moves, process: Process, header: Sequence[str] = (), *, raised: bool = False
+    ) -> MachineProgram:
+        """The program of moves as they are: its text, and the moves read back from it.
+
+        raised: their Z is that of a program already, not counted from the machine's focus.
+        """
         machine = process.machine
+        moves = moves if raised else at_focus(moves, machine)
         text, parsed = verified(rested(moves), machine, header)
         commanded, row = convert.toolpath_of(parsed.moves, machine)
         sent = Transmitted.of(parsed.characters, row, text.count("\n"))

@@ -129,7 +129,9 @@ def resume(
         if best and best.off <= _LONG and made.twice > _LONGEST * fwhm:
             break  # to expose a long move twice is worse than to expose its end a little differently
         header = (title, *EYE_SAFETY, *made.sentences(fwhm), *head)
-        made = replace(made, program=MachineProgram.of_moves(_rest(moves, made), process, header))
+        made = replace(
+            made, program=MachineProgram.of_moves(_rest(moves, made), process, header, raised=True)
+        )
         made = replace(made, off=whole.off(made, process))
         best = made if best is None or made.off < best.off else best
         if made.off <= _SAME:

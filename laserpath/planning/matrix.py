@@ -25,6 +25,7 @@ from laserpath.base.checks import number_list
 from laserpath.base.errors import InputError, figure, one_line
 from laserpath.base.files import write_all
 from laserpath.calibration.charts import planned_sizes
+from laserpath.calibration.focus import checked_focus
 from laserpath.calibration.layout import (
     ADVANCE,
     LETTERS,
@@ -44,6 +45,7 @@ from laserpath.design import FLATTEN_FWHM, as_design
 from laserpath.machine import convert
 from laserpath.machine.attenuation import POOR_LEVELS
 from laserpath.machine.gate import verified
+from laserpath.machine.heights import at_focus
 from laserpath.machine.placement import to_expose
 from laserpath.machine.program import longest_piece
 from laserpath.machine.rest import rested, way_to
@@ -71,7 +73,6 @@ _MOST = 12
 """Columns, and rows."""
 _RANGE = (0.05, 20.0)
 """Doses, relative to the plan's."""
-_FOCUS_DIGIT = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +272,7 @@ def plan_matrix(
     Raises InputError for input that cannot be used, and for a dose that the laser's levels cannot give.
     """
     process, settings = process or Process(), settings or Settings()
-    doses, focus = _checked_doses(doses), _checked_focus(focus, process.machine)
+    doses, focus = _checked_doses(doses), tuple(checked_focus(focus, process.machine))
     given = as_design(design, FLATTEN_FWHM * optics.fwhm(process.spot))
     if given.alignment:
         raise InputError(
@@ -296,9 +297,10 @@ def plan_matrix(
     top = header(whole, process, anywhere, planned.report.warnings, _said(doses, focus))
     seconds = gcode.motion.execute(moves, convert.controller(process.machine)).write_time
     items = tuple(tuple(item for item, _ in row) for row in grid.items)
+    text = verified(at_focus(moves, process.machine), process.machine, top)[0]
     return DoseMatrix(
-        planned, process, np.array(doses), np.array(focus), executed, whole,
-        verified(moves, process.machine, top)[0], grid.size, seconds, items, grid.corners,
+        planned, process, np.array(doses), np.array(focus), executed, whole, text, grid.size, seconds, items,
+        grid.corners,
     )  # fmt: skip
 
 
@@ -309,7 +311,7 @@ def forecast_matrix(
 
     Raises InputError as `plan_matrix` does, for what is known before it is planned.
     """
-    doses, focus = _checked_doses(doses), _checked_focus(focus, process.machine)
+    doses, focus = _checked_doses(doses), tuple(checked_focus(focus, process.machine))
     grid, controller = _grid(design, process, doses, focus), convert.controller(process.machine)
     expected = forecast(design, _with_room(process, max(doses)), settings)
     marks = [grid.labels, *([stroke for _, stroke in row] for row in grid.items)]
@@ -336,31 +338,6 @@ def _checked_doses(doses: Sequence[float]) -> tuple[float, ...]:
     rounded = tuple(float(f"{dose:.3g}") for dose in doses)
     if len(set(rounded)) < len(rounded):
         raise InputError("two doses are equal in three digits; give doses farther apart")
-    return rounded
-
-
-def _checked_focus(focus: Sequence[float], machine: Machine) -> tuple[float, ...]:
-    """Rounded as they are labelled."""
-    number_list("focus", focus)
-    if not 1 <= len(focus) <= _MOST:
-        raise InputError(f"there are {len(focus)} focus positions, but must be 1 to {_MOST}")
-    rounded = tuple(round(float(z), 3) + 0.0 for z in focus)
-    if rounded == (0.0,):
-        return rounded
-    if machine.z_travel is None:
-        raise InputError(
-            f"focus needs a Z, and machine {machine.name!r} names none: put z_travel_mm = [-1, 40] with its "
-            "lowest and highest Z into its profile, or leave the focus out and set it by hand for each matrix"
-        )
-    low, high = machine.z_travel
-    for z in (0.0, *rounded):
-        if not low <= z <= high:
-            raise InputError(
-                f"focus {z:g} mm is outside the {low:g} to {high:g} mm in which machine {machine.name!r} "
-                "travels in Z (z_travel_mm); the focus of 0 is at Z = 0"
-            )
-    if len(set(rounded)) < len(rounded):
-        raise InputError(f"two focus positions are equal within {1000 * _FOCUS_DIGIT:g} um; give others")
     return rounded
 
 

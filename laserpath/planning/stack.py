@@ -29,6 +29,7 @@ from laserpath.base.overlay import differing, minus, union, within
 from laserpath.design import FLATTEN_FWHM, as_design
 from laserpath.machine import convert
 from laserpath.machine.gate import verified
+from laserpath.machine.heights import at_focus
 from laserpath.machine.placement import check_fits, origin_of, to_expose, zero_of
 from laserpath.machine.rest import one_after_another, rested
 from laserpath.physics import optics
@@ -343,7 +344,7 @@ def _program(
     planned = len({stack.plan_of[k] for k in numbers})
     parts = f"Layers: {len(chosen)}, {planned} of them planned, z {heights[0]:g} to {heights[-1]:g} mm"
     top = header(stack.whole, stack.process, stack.settings, warnings, parts)
-    moves = _stacked(heights, chosen, stack.process, settle)
+    moves = at_focus(_stacked(heights, chosen, stack.process, settle), stack.process.machine)
     return verified(moves, stack.process.machine, top, at_height=any(stack.z))[0]
 
 

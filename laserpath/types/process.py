@@ -119,6 +119,7 @@ class Machine:
     lag: s, of the head, such as a galvo's mirrors.  laser_on_delay, laser_off_delay: s.
     backlash: mm, that an axis stands still after a reversal.
     z_travel: (lowest, highest) mm that a program's Z may be; None: not known, or there is no Z.
+    focus: mm, the Z of the best focus, where programs expose; 0 leaves Z alone.
     """
 
     name: str = "generic 405 nm GRBL diode"
@@ -146,6 +147,7 @@ class Machine:
     laser_off_delay: float = 0.0
     backlash: Point = (0.0, 0.0)
     z_travel: Point | None = None
+    focus: float = 0.0
 
     def __post_init__(self) -> None:
         if self.s_max == 0:
@@ -187,6 +189,7 @@ class Machine:
                 raise InputError(
                     f"machine z_travel is {self.z_travel} mm, but must be the lowest and the highest Z"
                 )
+        _check_focus(self)
         check_look_ahead(self, gcode.dialect(self.dialect))
         _check_shapers(self)
 
@@ -239,6 +242,20 @@ class Machine:
     def level_for(self, power: ArrayLike) -> NDArray[np.float64]:
         """The levels, not rounded, whose light these powers (mW) are: the inverse of `power_of`."""
         return self.light.level(np.asarray(power, dtype=np.float64) / self.power_max, self.power_levels)
+
+
+def _check_focus(machine: Machine) -> None:
+    """Raise InputError for a focus that the machine cannot go to."""
+    number("machine focus", machine.focus)
+    if machine.focus and machine.z_travel is None:
+        raise InputError(
+            f"machine focus is {machine.focus:g} mm, but the machine names no Z: give its z_travel, too"
+        )
+    low, high = machine.z_travel or (0.0, 0.0)
+    if not (machine.focus == 0 or low <= machine.focus <= high):
+        raise InputError(
+            f"machine focus is {machine.focus:g} mm, but must be within z_travel, {low:g} to {high:g} mm"
+        )
 
 
 def check_look_ahead(machine: Machine, dialect: gcode.Dialect) -> None:

@@ -156,7 +156,7 @@ def test_pairs_alone_give_the_machine_s_values_alone(
     told = capsys.readouterr().out
     assert "fit again with --machine FILE" in told and "wrote nothing" in told
     assert run("fit", "pairs.csv", "--json") == 0
-    assert list(json.loads(capsys.readouterr().out)) == ["files", "mechanics"]
+    assert list(json.loads(capsys.readouterr().out)) == ["files", "mechanics", "focus"]
 
 
 @pytest.mark.parametrize(

@@ -114,6 +114,7 @@ MACHINE = (
     Field("laser_off_delay", TIME, required=False, least=0, most=LONGEST),
     Field("backlash", _FEW_LENGTHS, required=False, pair=True, least=0, most=MOST_BACKLASH),
     Field("z_travel", _FEW_LENGTHS, required=False, pair=True, least=-math.inf),
+    Field("focus", _FEW_LENGTHS, required=False, least=-math.inf),
 )
 _THIN = {unit: LENGTH[unit] for unit in ("um", "mm")}
 
