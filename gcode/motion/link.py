@@ -17,8 +17,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.ndimage import maximum_filter1d
 
 from gcode.move import Floats
 
@@ -45,4 +45,6 @@ def move_rates(duration: NDArray[np.floating[Any]], window: int) -> Floats:
     window = min(int(window), len(duration))
     # A run that begins at k holds the moves k … k + window − 1.
     padded = np.concatenate([run_rates(duration, window), np.zeros(window - 1)])
-    return np.asarray(maximum_filter1d(padded, window, origin=(window - 1) // 2, mode="constant"))
+    return np.asarray(
+        scipy.ndimage.maximum_filter1d(padded, window, origin=(window - 1) // 2, mode="constant")
+    )

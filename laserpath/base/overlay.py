@@ -11,10 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import scipy
 import shapely
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from shapely.geometry.base import BaseGeometry
 
 from laserpath.base import limits
@@ -137,8 +136,10 @@ def _merged(label: NDArray[np.intp], a: NDArray[np.intp], b: NDArray[np.intp]) -
     if not len(a):
         return label
     n = len(label)
-    graph = coo_array((np.ones(len(a), dtype=np.int8), (label[a], label[b])), shape=(n, n))
-    found: NDArray[np.intp] = connected_components(graph, directed=False)[1].astype(np.intp)[label]
+    graph = scipy.sparse.coo_array((np.ones(len(a), dtype=np.int8), (label[a], label[b])), shape=(n, n))
+    found: NDArray[np.intp] = scipy.sparse.csgraph.connected_components(graph, directed=False)[1].astype(
+        np.intp
+    )[label]
     return found
 
 

@@ -31,8 +31,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import fdtrc, stdtrit
 
 from laserpath.base import limits
 from laserpath.base.arrays import Floats
@@ -147,7 +147,11 @@ def _estimated(marks: tuple[Fiducial, ...], x: Floats, y: Floats, fit: str, corn
     shift = y.mean(axis=0) - matrix @ middle
     covariance = _covariance((x - middle) @ matrix.T, fit)
     # Student's t times the standard deviation of one coordinate of one mark.
-    wide = stdtrit(freedom, (1 + _CONFIDENCE) / 2) * np.sqrt((off**2).sum() / freedom) if freedom else None
+    wide = (
+        scipy.special.stdtrit(freedom, (1 + _CONFIDENCE) / 2) * np.sqrt((off**2).sum() / freedom)
+        if freedom
+        else None
+    )
     values, gradients = _figures(matrix, fit)
     known = np.sqrt(np.einsum("ij,jk,ik->i", gradients, covariance, gradients))
     rotation, x_scale, y_scale, skew = (
@@ -231,7 +235,7 @@ def _suspect(marks: tuple[Fiducial, ...], x: Floats, y: Floats, fit: str) -> str
         without.append(float((off**2).sum()))
     j = int(np.argmin(without))
     ratio = (total - without[j]) / 2 * free / max(without[j], np.finfo(float).tiny)
-    if total < (_APART / 10) ** 2 or fdtrc(2, free, ratio) > _ERROR / n:
+    if total < (_APART / 10) ** 2 or scipy.special.fdtrc(2, free, ratio) > _ERROR / n:
         return ""
     before, after = (figure(1000 * np.sqrt(square / n), 2) for square in (total, without[j]))
     return (

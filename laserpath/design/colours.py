@@ -26,10 +26,10 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
+import scipy
 import shapely
 from numpy.typing import NDArray
 from PIL import Image
-from scipy.ndimage import maximum_filter
 from shapely.geometry.base import BaseGeometry
 
 from laserpath.base.arrays import Bools, Floats, Indices
@@ -374,7 +374,11 @@ def _told_apart(groups: Sequence[Group], paper: int) -> list[int]:
 def _around(labels: Labels, edge: Indices, count: int) -> Bools:
     """(n, count) whether each colour is around each pixel of an edge."""
     return np.stack(
-        [maximum_filter(labels == k, _AROUND, mode="nearest").ravel()[edge] for k in range(count)], axis=1
+        [
+            scipy.ndimage.maximum_filter(labels == k, _AROUND, mode="nearest").ravel()[edge]
+            for k in range(count)
+        ],
+        axis=1,
     )
 
 

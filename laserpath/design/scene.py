@@ -13,9 +13,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy
 import shapely
 from numpy.typing import NDArray
-from scipy import ndimage
 
 from gcode.compiled import cached
 from laserpath.base.arrays import Bools, Floats, Indices
@@ -273,7 +273,7 @@ class Scene:
     def depth(self) -> NDArray[np.float32]:
         """(rows, columns) FWHM, distance of each pixel from those beyond the outline: > 0 inside."""
         solid = self.target.coverage > 0.5
-        inside, outside = (ndimage.distance_transform_edt(part) for part in (solid, ~solid))
+        inside, outside = (scipy.ndimage.distance_transform_edt(part) for part in (solid, ~solid))
         depth = (inside - outside) * (self.grid.pitch / self.fwhm)
         return np.asarray(depth, np.float32)
 

@@ -31,8 +31,8 @@ The dose of N = 2 is a square of intensity times time, not an energy; all formul
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import expit
 
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError, figure
@@ -79,7 +79,7 @@ def critical_dose(e_c: float, penetration_depth: float, layer: float) -> float:
 
 def development(dose: ArrayLike, resin: Resin) -> Floats:
     """σ, 0..1: the degree to which a dose cures the resin (clears a positive resist)."""
-    return expit(resin.contrast * (np.asarray(dose) / resin.critical_dose - 1))
+    return scipy.special.expit(resin.contrast * (np.asarray(dose) / resin.critical_dose - 1))
 
 
 def over_dose(dose: ArrayLike, resin: Resin) -> Floats:

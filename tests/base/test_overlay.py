@@ -95,9 +95,9 @@ def test_nothing_adds_and_takes_nothing() -> None:
 def test_what_lies_apart_is_not_overlaid() -> None:
     """10⁴ discs that do not meet are left as they are; overlaid with a grid they would take 20 s."""
     at = shapely.points(*(2.0 * np.indices((100, 100)).reshape(2, -1)))
-    start = time.perf_counter()
+    start = time.process_time()
     whole = overlay.union(shapely.buffer(at, 0.8))
-    assert time.perf_counter() - start < 4
+    assert time.process_time() - start < 4
     assert shapely.get_num_geometries(whole) == 10000
     assert overlay.minus(whole, shapely.box(-1, -1, 3, 1)).area == pytest.approx(whole.area * 9998 / 10000)
 

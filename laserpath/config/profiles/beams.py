@@ -23,8 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy import fft, ndimage
-from scipy.special import i0e
+import scipy
 
 from gcode.errors import GcodeError
 from laserpath.base import limits
@@ -132,14 +131,14 @@ def _border(values: Floats) -> tuple[float, float]:
 
 def _rough_fwhm(light: Floats) -> float:
     """FWHM in pixels, ignoring single bright pixels."""
-    plain = ndimage.median_filter(light, 3)
+    plain = scipy.ndimage.median_filter(light, 3)
     return float(np.sqrt(4 / np.pi * max(1, (plain > plain.max() / 2).sum())))
 
 
 def _lit(light: Floats, fwhm: float) -> Bools:
     """The pixels at which a smoothed copy is above the noise of its border."""
     sigma = _SMOOTH_FWHM * fwhm / np.sqrt(8 * np.log(2))
-    copy = ndimage.gaussian_filter(light, sigma, mode="nearest")
+    copy = scipy.ndimage.gaussian_filter(light, sigma, mode="nearest")
     # Smoothing removes noise, even if the beam is on the border, and leaves 1/(2√π σ) of it.
     white = _border(light - copy)[1] * min(1.0, 1 / (2 * np.sqrt(np.pi) * sigma))
     level, noise = _border(copy)
@@ -167,7 +166,7 @@ def _refined(light: Floats, pixel: float, fwhm: float) -> tuple[Floats, float, f
     finer = int(np.ceil(24 / fwhm))
     light = np.pad(light, 4)
     places = [(np.arange(n * finer) + 0.5) / finer - 0.5 for n in light.shape]
-    fine = ndimage.map_coordinates(light, np.meshgrid(*places, indexing="ij"), order=3)
+    fine = scipy.ndimage.map_coordinates(light, np.meshgrid(*places, indexing="ij"), order=3)
     return fine, pixel / finer, fwhm * finer
 
 
@@ -179,12 +178,12 @@ def _smoothed(light: Floats, fwhm: float) -> Floats:
     fy, fx = np.fft.fftfreq(padded.shape[0])[:, None], np.fft.rfftfreq(padded.shape[1])
     (yy, xy), (_, xx) = covariance
     gaussian = np.exp(-2 * np.pi**2 * (yy * fy**2 + 2 * xy * fy * fx + xx * fx**2))
-    return np.maximum(fft.irfft2(fft.rfft2(padded) * gaussian, padded.shape), 0)
+    return np.maximum(scipy.fft.irfft2(scipy.fft.rfft2(padded) * gaussian, padded.shape), 0)
 
 
 def _elongation(light: Floats) -> Floats:
     """Second moments (y, x) of the area above half the maximum, scaled to a determinant of 1; (2, 2)."""
-    plain = ndimage.median_filter(light, 3)
+    plain = scipy.ndimage.median_filter(light, 3)
     moments = np.atleast_2d(np.cov(np.argwhere(plain > plain.max() / 2), rowvar=False, ddof=0))
     moments = moments + np.eye(2) / 12  # of a pixel itself
     return moments / np.sqrt(np.linalg.det(moments))
@@ -214,7 +213,7 @@ def _beam(table: BeamTable, smooth: float | None) -> Beam:
     rings = step * (np.arange(int(np.ceil(end / step))) + 0.5)
     radius = step * np.arange(int(np.ceil((end + _SIGMAS * sigma) / step)) + 1)
     spread = np.exp(-((radius[:, None] - rings) ** 2) / (2 * sigma**2))
-    spread *= i0e(radius[:, None] * rings / sigma**2) * rings * step / sigma**2
+    spread *= scipy.special.i0e(radius[:, None] * rings / sigma**2) * rings * step / sigma**2
     light = profile(Spot(fwhm, "measured", measured=table), rings)
     return Beam(BeamTable(radius, spread @ light), fwhm)
 

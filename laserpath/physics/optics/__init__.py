@@ -26,8 +26,8 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import ellipe
 
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
@@ -124,7 +124,7 @@ def tail(spot: Spot) -> float:
     """Far tail: c (mm) of h ≈ c/r³, the mean over the rings and over the angle; 0 if h falls faster."""
     a = max(spot.aspect, 1 / spot.aspect)
     # The mean of (a cos² + sin²/a)^(−3/2) over the angle (DLMF 19.6.15).
-    mean = 2 / np.pi * np.sqrt(a) * ellipe(1 - a**-2)
+    mean = 2 / np.pi * np.sqrt(a) * scipy.special.ellipe(1 - a**-2)
     return float(spot.fwhm * _shape(spot).tail * mean)
 
 

@@ -21,12 +21,11 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
-from scipy.special import j0, j1
 
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError, figure
 from laserpath.physics.optics import pupil
-from laserpath.physics.optics.numerics import Spline, quadrature
+from laserpath.physics.optics.numerics import Spline, j0, j1, quadrature
 from laserpath.physics.optics.shape import Round
 
 HALF_MAXIMUM = 1.6163399483107026

@@ -14,7 +14,7 @@ Q the regularised incomplete gamma function (DLMF 8.2.4). Its Hankel transform i
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import gammaincc
+import scipy
 
 from laserpath.base.arrays import Floats
 from laserpath.physics.optics.radial import Summed
@@ -45,4 +45,4 @@ class FlatTop(Summed):
 
     def beyond(self, rho: Floats) -> Floats:
         """Energy outside circles."""
-        return gammaincc(2 / _POWER, self._n * self._a * np.abs(rho) ** _POWER)
+        return scipy.special.gammaincc(2 / _POWER, self._n * self._a * np.abs(rho) ** _POWER)

@@ -22,8 +22,7 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from scipy import fft, ndimage
-from scipy.special import zeta
+import scipy
 
 from laserpath.base.arrays import Floats, frozen_array
 from laserpath.base.checks import positive
@@ -65,7 +64,7 @@ class BeamImage(MeasuredBeam):
 
     def fwhm(self) -> float:
         """FWHM of the photograph itself, mm: the diameter of the circle of equal area."""
-        through_the_pixels = ndimage.spline_filter(np.pad(self.intensity, 8), 3)
+        through_the_pixels = scipy.ndimage.spline_filter(np.pad(self.intensity, 8), 3)
         return _half_maximum(through_the_pixels)[1] * self.pitch
 
 
@@ -134,7 +133,8 @@ class Photograph(Shape):
         rows, columns = parts[0].shape
         at = np.stack([q * rows, p * columns]) * self._pixel
         re, im = (
-            ndimage.map_coordinates(part, at, order=5, prefilter=False, mode="grid-wrap") for part in parts
+            scipy.ndimage.map_coordinates(part, at, order=5, prefilter=False, mode="grid-wrap")
+            for part in parts
         )
         # The mesh is centred on a whole pixel, so that it repeats with the period of the sum.
         dy, dx = (c - round(c) for c in self._centre)
@@ -143,12 +143,14 @@ class Photograph(Shape):
     def _mesh(self, m: int, n: int) -> tuple[Floats, Floats]:
         """Spline coefficients of the sum over one period, real and imaginary."""
         finer = _MESH_PER_PIXEL if max(self._weight.shape) <= 256 else _MESH_PER_PIXEL // 2
-        shape = [fft.next_fast_len(finer * k) for k in self._weight.shape]
+        shape = [scipy.fft.next_fast_len(finer * k) for k in self._weight.shape]
         moment = np.zeros(shape)
         rows, columns = self._weight.shape
         moment[:rows, :columns] = self._weight * self._x**m * self._y[:, None] ** n
-        spectrum = fft.fft2(np.roll(moment, [-round(c) for c in self._centre], (0, 1)))
-        re, im = (ndimage.spline_filter(part, 5, mode="grid-wrap") for part in (spectrum.real, spectrum.imag))
+        spectrum = scipy.fft.fft2(np.roll(moment, [-round(c) for c in self._centre], (0, 1)))
+        re, im = (
+            scipy.ndimage.spline_filter(part, 5, mode="grid-wrap") for part in (spectrum.real, spectrum.imag)
+        )
         return re, im
 
     # Widths and limits
@@ -191,8 +193,8 @@ class Photograph(Shape):
         """κ_c; inf for tolerance 0."""
         if tolerance <= 0:
             return np.inf
-        shape = [fft.next_fast_len(3 * k) for k in self._weight.shape]
-        size = np.abs(fft.fft2(self._weight, shape)) / (shape[0] * shape[1] * self._pixel**2)
+        shape = [scipy.fft.next_fast_len(3 * k) for k in self._weight.shape]
+        size = np.abs(scipy.fft.fft2(self._weight, shape)) / (shape[0] * shape[1] * self._pixel**2)
         y, x = (np.fft.fftfreq(k) for k in shape)  # in periods of the sum
         allowed = tolerance * self._half[0]
         all_y, all_x = (2 + np.cos(2 * np.pi * y)) / 3, (2 + np.cos(2 * np.pi * x)) / 3  # Σ_m sinc⁴(x + m)
@@ -213,7 +215,9 @@ class Photograph(Shape):
 
 def _periods_above(x: Floats, m: int) -> Floats:
     """Σ over |n| > m of sinc⁴(x + n)."""
-    return (np.sin(np.pi * x) / np.pi) ** 4 * (zeta(4, m + 1 + x) + zeta(4, m + 1 - x))
+    return (np.sin(np.pi * x) / np.pi) ** 4 * (
+        scipy.special.zeta(4, m + 1 + x) + scipy.special.zeta(4, m + 1 - x)
+    )
 
 
 def _half_maximum(weight: Floats) -> tuple[float, float]:
@@ -233,5 +237,7 @@ def _half_maximum(weight: Floats) -> tuple[float, float]:
 def _spread(weight: Floats, row: Floats, column: Floats) -> Floats:
     """Σ a β³ β³ at fractional indices, nothing outside."""
     at = np.stack([np.ravel(row), np.ravel(column)])
-    values = ndimage.map_coordinates(weight, at, order=3, prefilter=False, mode="grid-constant", cval=0.0)
+    values = scipy.ndimage.map_coordinates(
+        weight, at, order=3, prefilter=False, mode="grid-constant", cval=0.0
+    )
     return values.reshape(np.shape(row))

@@ -10,12 +10,21 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from scipy.interpolate import make_interp_spline
-from scipy.special import j0, j1
+import scipy
 
 from laserpath.base.arrays import Floats
 
 RADIANS_PER_PANEL = 12.0
+
+
+def j0(x: Floats) -> Floats:
+    """The Bessel function J₀. What SciPy needs for it is loaded when it is first called."""
+    return scipy.special.j0(x)
+
+
+def j1(x: Floats) -> Floats:
+    """The Bessel function J₁."""
+    return scipy.special.j1(x)
 
 
 @cache
@@ -41,7 +50,9 @@ class Spline:
     """A table of smooth functions of one variable. values: (K,) or (K, columns) at K equal steps."""
 
     def __init__(self, start: float, end: float, values: Floats) -> None:
-        self._spline = make_interp_spline(np.linspace(start, end, len(values)), values, k=5, axis=0)
+        self._spline = scipy.interpolate.make_interp_spline(
+            np.linspace(start, end, len(values)), values, k=5, axis=0
+        )
 
     def __call__(self, x: Floats) -> Floats:
         """(…) → (…) or (…, columns)."""

@@ -22,10 +22,9 @@ N ≥ 2 a short Fourier–Bessel series, which samples it at the zeros j_n of J�
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import j0, j1
 
 from laserpath.base.arrays import Floats
-from laserpath.physics.optics.numerics import bessel_zeros, quadrature
+from laserpath.physics.optics.numerics import bessel_zeros, j0, j1, quadrature
 
 _CHUNK = 1 << 22
 """Numbers of a matrix per batch; more need more memory."""

@@ -21,13 +21,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.interpolate import CubicSpline
-from scipy.optimize import brentq
-from scipy.special import airy, j0, j1
+import scipy
 
 from laserpath.base.arrays import Floats, frozen_array
 from laserpath.base.errors import InputError, one_line
-from laserpath.physics.optics.numerics import RADIANS_PER_PANEL, Spline, panels
+from laserpath.physics.optics.numerics import RADIANS_PER_PANEL, Spline, j0, j1, panels
 from laserpath.physics.optics.shape import HIGHEST_KEPT, Round, check_light
 from laserpath.types import MeasuredBeam, Shape
 
@@ -74,7 +72,7 @@ class BeamTable(MeasuredBeam):
             return 2 * float(self.radius[-1])
         curve = _curve(self)
         low, up = self.radius[last], self.radius[last + 1]
-        return 2 * float(brentq(lambda r: float(curve(r)) - 0.5, low, up, xtol=1e-15))
+        return 2 * float(scipy.optimize.brentq(lambda r: float(curve(r)) - 0.5, low, up, xtol=1e-15))
 
 
 class Summed(Round):
@@ -206,7 +204,7 @@ class AiryFunction(Summed):
 
     LAW_AT = (8,)
     POWER = 1.0  # the cusp
-    SCALE = 2 * float(brentq(lambda t: airy(t)[0] - airy(0)[0] / 2, 0, 2, xtol=1e-15))
+    SCALE = 1.5189290071693229  # twice the t with Ai(t) = Ai(0)/2
 
     def __init__(self, defocus: float, photons: int) -> None:
         """defocus: 0, in focus."""
@@ -215,17 +213,17 @@ class AiryFunction(Summed):
 
     def one_photon(self, rho: Floats) -> Floats:
         """Ai(κ₀ρ)."""
-        return airy(self.SCALE * rho)[0]
+        return scipy.special.airy(self.SCALE * rho)[0]
 
     def one_photon_slope(self, rho: Floats) -> Floats:
         """κ₀ Ai′(κ₀ρ)."""
-        return self.SCALE * airy(self.SCALE * rho)[1]
+        return self.SCALE * scipy.special.airy(self.SCALE * rho)[1]
 
     def beyond(self, rho: Floats) -> Floats:
         """Energy outside circles: Ai′(t)/Ai′(0) of one photon."""
         if self._n > 1:
             return super().beyond(rho)
-        return airy(self.SCALE * np.abs(rho))[1] / airy(0)[1]
+        return scipy.special.airy(self.SCALE * np.abs(rho))[1] / scipy.special.airy(0)[1]
 
 
 class Tabulated(Summed):
@@ -247,7 +245,7 @@ class Tabulated(Summed):
         return self._scale * self._slope(self._scale * rho)
 
 
-def _curve(table: BeamTable) -> CubicSpline:
+def _curve(table: BeamTable) -> scipy.interpolate.CubicSpline:
     """Intensity over its largest value; flat on the axis and at the end."""
     flat = ((1, 0.0), (1, 0.0))
-    return CubicSpline(table.radius, table.intensity / table.intensity.max(), bc_type=flat)
+    return scipy.interpolate.CubicSpline(table.radius, table.intensity / table.intensity.max(), bc_type=flat)

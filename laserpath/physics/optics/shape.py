@@ -14,7 +14,7 @@ from abc import abstractmethod
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
@@ -116,7 +116,7 @@ class Round(Shape):
         def above(r: float) -> float:
             return float(self.radial(np.array([r]))[0]) - self.peak / 2
 
-        return 2 * float(brentq(above, rho[last], rho[last + 1], xtol=1e-14, rtol=1e-14))
+        return 2 * float(scipy.optimize.brentq(above, rho[last], rho[last + 1], xtol=1e-14, rtol=1e-14))
 
     def reach(self, tolerance: float) -> float:
         """ρ beyond which u ≤ tolerance × the largest u, to a hundredth of the FWHM."""
