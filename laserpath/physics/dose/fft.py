@@ -88,7 +88,7 @@ class FftEngine:
         self.left_out = _left_out(spot, band) if optics.has_kinks(spot) else tolerance / 8
         order, pitch = _resolution(spot, band, tolerance / 4)
         self._refine = max(1, ceil(2 * band * grid.pitch))
-        self.padded, self.crop = _padded(grid, _rim(spot, tolerance), order * pitch, self._refine)
+        self.padded, self.crop = _padded(grid, rim_of(spot, tolerance), order * pitch, self._refine)
         rim = np.prod(self.padded.shape) > _MOSTLY_RIM * self._refine**2 * np.prod(grid.shape)
         note = f", most of them the dark rim of a spot of FWHM {optics.fwhm(spot):g} mm," if rim else ""
         check_memory(self.padded.shape, precision, note)
@@ -261,7 +261,7 @@ def _left_out(spot: Spot, band: float) -> float:
     return float(10**high)
 
 
-def _rim(spot: Spot, tolerance: float) -> float:
+def rim_of(spot: Spot, tolerance: float) -> float:
     """Least distance of the next copy, mm: the rings that `tail` leaves out stay below half of the tolerance.
 
     Along a line at a distance d the rings, about 0.6 FWHM apart, add up over √(0.6 FWHM d).

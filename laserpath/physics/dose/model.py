@@ -8,6 +8,7 @@ the dose that acts at each place (`uneven`) gives each point its share.
 from __future__ import annotations
 
 import copy
+import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -21,6 +22,7 @@ from laserpath.physics.dose.direct import direct_engine
 from laserpath.physics.dose.engines import TOLERANCE, Engine, SpotGradient, check, check_inside, check_memory
 from laserpath.physics.dose.fft import FftEngine
 from laserpath.physics.dose.segments import PathGradient, Points, from_points, to_points
+from laserpath.physics.dose.tiles import TILED_FROM, TiledEngine
 from laserpath.physics.dose.uneven import acting
 from laserpath.physics.resin import line_energy_slopes, path_energy
 from laserpath.types import DoseMap, Grid, Spot, Toolpath
@@ -39,7 +41,8 @@ def engine(
 ) -> Engine:
     """The engine for a grid and a spot.
 
-    method: 'fft' (CPU only), 'direct', 'autodiff' (a reference), or 'auto': fft where there is one.
+    method: 'fft' (CPU only), 'direct', 'autodiff' (a reference), or 'auto': fft where there is one, of a
+    grid of more than 2^25 pixels tile by tile.
     device: 'cpu', 'vulkan' (run on a software renderer only), 'cuda', 'metal' (never run), or 'auto': the
     device that Taichi runs on already, else the CPU.  precision: 'f32', or 'f64' on cpu and cuda. tolerance:
     largest error relative to the peak of the dose, 1e-6 (with f64) to 0.1.
@@ -51,6 +54,8 @@ def engine(
         raise InputError(f"precision 'f64' is not available on {runs_on}; use 'f32'")
     if method == "fft" and runs_on != "cpu":
         raise InputError(f"method 'fft' is not available on {runs_on}; use 'direct'")
+    if method == "auto" and runs_on == "cpu" and math.prod(grid.shape) > TILED_FROM:
+        return TiledEngine(grid, spot, precision, tolerance)
     if method == "auto":
         method = "fft" if runs_on == "cpu" else "direct"
     if method == "fft":

@@ -32,17 +32,24 @@ _IMAGES = 4
 
 def copies_of(grid: Grid, padded: Grid, spot: Spot, precision: str, tolerance: float) -> SmoothField | None:
     """−C for a picture and its padded grid, to be added; None for a spot that falls faster than r^−3."""
-    if not (c := optics.tail(spot)):
+    if not optics.tail(spot):
         return None
     size, period = np.array(grid.shape) * grid.pitch, np.array(padded.shape) * padded.pitch
     gap = (period - size).min()
-    # Spline and interpolation change 2 c/gap by about (pitch/gap)²/2 of itself: an eighth of the tolerance.
-    ratio = max(1, int(gap / (1 + np.sqrt(8 * c / (gap * tolerance))) / grid.pitch))
+    ratio = nodes_apart(spot, gap, grid.pitch, tolerance)
 
     def kernel(x: Floats, y: Floats) -> Floats:
         return -copies(spot, x, y, (period[1], period[0]), gap / 2)
 
     return SmoothField.of(grid, ratio, kernel, precision)
+
+
+def nodes_apart(spot: Spot, gap: float, pitch: float, tolerance: float) -> int:
+    """Pixels between the nodes that hold the far tail of points at a distance of at least `gap`, mm.
+
+    Spline and interpolation change 2 c/gap by about (pitch/gap)²/2 of itself: an eighth of the tolerance.
+    """
+    return max(1, int(gap / (1 + np.sqrt(8 * optics.tail(spot) / (gap * tolerance))) / pitch))
 
 
 def copies(spot: Spot, x: Floats, y: Floats, period: tuple[float, float], nearest: float) -> Floats:

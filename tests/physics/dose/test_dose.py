@@ -15,8 +15,10 @@ from sets import examples, one_fast
 from laserpath.base.errors import InputError
 from laserpath.physics import optics
 from laserpath.physics.dose import DoseModel, engine
+from laserpath.physics.dose.fft import FftEngine
 from laserpath.physics.dose.kernels import splatting
-from laserpath.types import Grid, Spot
+from laserpath.physics.dose.tiles import TiledEngine
+from laserpath.types import Grid, Spot, Toolpath
 
 GRID = centred_grid(0.6, 4)
 MODEL = DoseModel(GRID, SPOT, precision="f64")
@@ -333,6 +335,38 @@ def test_what_cannot_be_is_refused_in_a_sentence(change, sentence, method):
     options = {"grid": GRID, "spot": SPOT, "method": method, **change}
     with pytest.raises(InputError, match=sentence):
         engine(options.pop("grid"), options.pop("spot"), **options)
+
+
+@pytest.mark.parametrize(
+    ("spot", "precision", "tolerance"), [(SPOT, "f32", 1e-3), (Spot(FWHM, "gaussian"), "f64", 1e-4)]
+)
+def test_tiles_have_the_dose_of_the_whole(spot, precision, tolerance, monkeypatch):
+    """An area at one side, whose far light reaches the tiles at the other, and a point in a corner."""
+    monkeypatch.setattr("laserpath.physics.dose.tiles._SIDE", 48)
+    grid = Grid((0.4, -0.3), FWHM / 3, (130, 210))
+    x, y = np.meshgrid(np.arange(0.5, 3, 0.03), np.arange(-0.2, 3.9, 0.03))
+    xy = np.concatenate([np.stack([x.ravel(), y.ravel()], axis=1), [[7.2, -0.2]]])
+    energy = np.append(np.random.default_rng(5).uniform(0.5, 1.5, x.size), 9.0)
+    tiled = TiledEngine(grid, spot, precision, tolerance).spread(xy, energy)
+    whole = FftEngine(grid, spot, precision, tolerance).spread(xy, energy)
+    assert tiled.dtype == whole.dtype
+    lit = tiled != 0
+    assert np.abs(tiled - whole)[lit].max() < 2 * tolerance * whole.max(), "each is within the tolerance"
+    assert lit.any() and not lit.all(), "a tile with nothing near is left out"
+    assert whole[~lit].max() < 0.02 * whole.max()
+
+
+def test_a_large_grid_is_tiled(monkeypatch):
+    monkeypatch.setattr("laserpath.physics.dose.model.TILED_FROM", 1000)
+    assert isinstance(engine(GRID, SPOT), TiledEngine)
+    path = Toolpath([[-0.1, 0], [0.1, 0.02]], [1.0], [10.0])
+    tiled, whole = (
+        DoseModel(GRID, SPOT, precision="f64"),
+        DoseModel(GRID, SPOT, method="fft", precision="f64"),
+    )
+    assert np.abs(tiled.dose(path) - whole.dose(path)).max() < 1e-3 * whole.dose(path).max()
+    slope = np.ones(GRID.shape)
+    assert np.array_equal(tiled.gradient(path, slope).xy, whole.gradient(path, slope).xy)
 
 
 def test_a_wide_spot_is_blamed_for_the_memory_of_its_rim():
