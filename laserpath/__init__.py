@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         plan_matrix,
         sensitivity,
     )
-    from laserpath.simulation import Simulation, simulate
+    from laserpath.simulation import PrintedFit, Simulation, fit_photograph, simulate
     from laserpath.simulation.comparison import Comparison, compare
     from laserpath.types import Design, Grid, Machine, Part, Process, Resin, Settings, Spot, Target, Toolpath
     from laserpath.types.results import (
@@ -72,6 +72,7 @@ __all__ = [
     "Plan",
     "PlausibilityWarning",
     "PrintFigures",
+    "PrintedFit",
     "Process",
     "ProcessWindow",
     "Progress",
@@ -87,6 +88,7 @@ __all__ = [
     "Toolpath",
     "Variation",
     "compare",
+    "fit_photograph",
     "frame",
     "limits",
     "load",
@@ -118,7 +120,7 @@ __getattr__, __dir__ = attach(
             "BoardPlans", "ColourPlans", "DoseMatrix", "LayerPlans", "Plan", "Progress", "plan", "plan_board",
             "plan_colours", "plan_layers", "plan_matrix", "sensitivity",
         ),
-        "simulation": ("Simulation", "simulate"),
+        "simulation": ("PrintedFit", "Simulation", "fit_photograph", "simulate"),
         "simulation.comparison": ("Comparison", "compare"),
         "types": (
             "Design", "Grid", "Machine", "Part", "Process", "Resin", "Settings", "Spot", "Target", "Toolpath",

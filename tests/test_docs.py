@@ -21,7 +21,7 @@ import gdstk
 import numpy as np
 import pytest
 import trimesh
-from PIL import Image
+from PIL import Image, ImageDraw, ImageFilter
 
 from laserpath.cli import COMMANDS, cli, main
 from laserpath.config import profiles
@@ -153,8 +153,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("my-z-laser.toml").write_text(with_z)
     _part()
     _drawings()
+    _print()
     Path("laserpath.toml").write_text('design = "design.svg"\niterations = 2\ninitial = "contour"\n')
     return tmp_path
+
+
+def _print() -> None:
+    """A photograph of a print of the drawing, 20 µm a pixel."""
+    picture = Image.new("L", (150, 125), 200)
+    draw = ImageDraw.Draw(picture)
+    draw.polygon([(25 * x, 25 * y) for x, y in ((1, 1), (4, 1), (4, 3), (3, 3), (3, 2), (1, 2))], 90)
+    draw.ellipse([(97.5, 72.5), (127.5, 102.5)], 90)
+    picture.filter(ImageFilter.GaussianBlur(1)).save("print.png")
 
 
 def _samples(folder: Path) -> None:

@@ -11,10 +11,12 @@ import click
 
 from laserpath.base import limits
 from laserpath.base.errors import InputError
+from laserpath.base.quantities import LENGTH
 from laserpath.cli.grouped import Options, Parsed, WholeNumber
 from laserpath.config import options, values
 from laserpath.config.option import Option
 from laserpath.config.project import NAME
+from laserpath.config.values import Quantity
 
 
 def group(heading: str) -> Options:
@@ -118,6 +120,32 @@ FILES: Options = {
         },
     },
 }
+
+PRINTED: Options = {
+    "The last print": {
+        "--printed": {
+            "metavar": "PHOTO",
+            "help": "Make up for what a photograph of the last print shows, PNG, TIFF or JPEG: a spot "
+            "that is wider, and a dose that is uneven",
+        },
+        "--printed-program": {
+            "metavar": "FILE",
+            "help": "The program that was printed  [DESIGN.gcode in the output folder, from the plan before]",
+        },
+        "--printed-pixel": {
+            "type": Parsed(Quantity(LENGTH, "um"), "length"),
+            "metavar": "LENGTH",
+            "help": "Size of the photograph's pixels on the print, such as 4um  [that of the outline]",
+        },
+        "--printed-marks": {
+            "multiple": True,
+            "metavar": "PX,PY=X,Y",
+            "help": "A mark in the photograph: its pixel from the upper left, and its place on the machine "
+            "in mm; give two or more  [the outline is looked for]",
+        },
+    },
+}
+"""A photograph of what a plan has printed. Not in `config.options`: a project holds what it has told."""
 
 PARTS: Options = {
     "Parts": {

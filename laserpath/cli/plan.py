@@ -7,6 +7,7 @@ A part is cut into layers, which are planned as a slicer's are. All take a `Job`
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +23,18 @@ from laserpath.base.quantities import LENGTH
 from laserpath.cli import progress, show, slicer
 from laserpath.cli.ending import TOLERANCE_MISSED, Interrupts, Stopped
 from laserpath.cli.grouped import GroupedCommand, options
-from laserpath.cli.options import COLOURS, DESIGN, FILES, LIMITS, OUTPUT, PARTS, PLAN, PROCESS, WORKERS
+from laserpath.cli.options import (
+    COLOURS,
+    DESIGN,
+    FILES,
+    LIMITS,
+    OUTPUT,
+    PARTS,
+    PLAN,
+    PRINTED,
+    PROCESS,
+    WORKERS,
+)
 from laserpath.config import options as known
 from laserpath.config import project, request
 from laserpath.config.values import Quantity
@@ -421,6 +433,7 @@ Examples:
   laserpath plan poster.svg --colours 3 --colour-resin red=red-resin.toml
   laserpath plan panel.dxf --layers pads,text
   laserpath plan part.stl --layer 50um --machine my-laser.toml
+  laserpath plan design.svg --printed photo.png --printed-pixel 4um
   laserpath plan panel.gbr --scheduler tcp://10.0.0.5:8786
   laserpath plan                     # the design that laserpath.toml in this folder names
 
@@ -450,7 +463,7 @@ def join_cluster(context: click.Context, scheduler: str | None, talk: show.Talk)
 
 @click.command(cls=GroupedCommand, epilog=_EPILOG)
 @click.argument("design", metavar="[DESIGN]", type=click.Path(), required=False)
-@options(OUTPUT, FILES, PARTS, PROCESS, DESIGN, COLOURS, PLAN, WORKERS, LIMITS)
+@options(OUTPUT, FILES, PRINTED, PARTS, PROCESS, DESIGN, COLOURS, PLAN, WORKERS, LIMITS)
 @click.pass_context
 def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
     """Plan a toolpath that exposes DESIGN: SVG, DXF, GDSII, OASIS, Gerber, PNG, TIFF, GeoJSON or WKT.
@@ -476,6 +489,7 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
         talk = show.Talk(quiet=given["quiet"], verbose=given["verbose"])
         talk.more(f"spot {fwhm:g} mm; {process.resin.name}; {process.machine.name}")
         join_cluster(context, given["scheduler"], talk)
+        _check_printed(file, given, values)
         job = Job(file, given, values, process, settings, folder, talk, interrupts.check, interrupts.kept)
         with progress.meter(hidden=given["quiet"]) as meter:
             interrupts.show_on(meter)
@@ -520,8 +534,10 @@ def _plan(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -
         job.talk.warn(sentence)
     for note in show.placing(*one):
         job.talk.tell(note)
+    one, learnt = _after_print(one, job, meter)
     told = progress.expect(*one, job.talk, meter, sensitivity=job.given["sensitivity"])
     planned = laserpath.plan(*one, progress=listen)
+    planned = replace(planned, notes=(*planned.notes, *learnt))
     job.talk.more(f"the optimiser {planned.solution.result}")
     job.check()
     meter.writing()
@@ -536,6 +552,70 @@ def _plan(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -
         missed="" if planned.within_tolerance else show.tolerance_missed(planned),
         reported=(*drawn.warnings, *told),
     )
+
+
+_OF_PRINT = ("printed_program", "printed_pixel", "printed_marks")
+
+
+def _check_printed(file: str, given: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    """Refuse a photograph of what has no single program of edges, and its options without one."""
+    from laserpath.design.part import is_part
+
+    idle = [name for name in _OF_PRINT if given[name]]
+    if idle and not given["printed"]:
+        raise InputError(f"--{idle[0].replace('_', '-')} needs --printed with it, the photograph")
+    if given["printed"] and (is_part(file) or values.get("grey") or in_parts(values)):
+        raise InputError(
+            "--printed compares the edges of one program with its photograph: choose one of the colours or "
+            "layers; parts and grey images have none"
+        )
+
+
+def _after_print(one: PlannedPart, job: Job, meter: Meter) -> tuple[PlannedPart, tuple[str, ...]]:
+    """The design with the spot that a photograph of its last print has shown; and what that is, if any."""
+    given = job.given
+    if not given["printed"]:
+        return one, ()
+    import laserpath
+    from laserpath.base import limits
+    from laserpath.calibration.photographs import read_photograph
+    from laserpath.design.alignment import marks_of
+
+    photo, name = Path(given["printed"]), one.design.name
+    program = Path(given["printed_program"] or job.folder / f"{name}.gcode")
+    meter.name = f"comparing {photo.name} with {program.name}"
+    if not program.exists():
+        raise InputError(
+            f"{program} is missing, the program of the print: give it by --printed-program, or with -o the "
+            "folder that has it"
+        )
+    text = limits.content(program, "program").decode("utf-8", "surrogateescape")
+    head = project.in_head(text, program)
+    process = request.process_of(_of_process(head.values)) if head else one.process
+    data = limits.content(photo, "photograph")
+    stamp = f"{photo.name}, {hashlib.sha256(data).hexdigest()[:12]}"
+    if stamp.rpartition(" ")[2] in text:
+        raise InputError(
+            f"{program} makes up for {photo} already: print it and photograph that, or name the program that "
+            "was printed by --printed-program"
+        )
+    simulated = laserpath.simulate(program, process, one.design, one.settings)
+    try:
+        fit = laserpath.fit_photograph(
+            simulated, read_photograph(data), marks_of(given["printed_marks"]), given["printed_pixel"]
+        )
+    except InputError as error:
+        raise InputError(f"{photo}: {error}") from None
+    for sentence in fit.sentences():
+        job.talk.tell(sentence)
+    design = replace(one.design, source=(*one.design.source, f"after its print in {stamp}"))
+    return one._replace(design=design, process=replace(one.process, spot=fit.spot)), fit.sentences()
+
+
+def _of_process(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of machine, resin and spot."""
+    names = {option.name for option in known.OPTIONS["Machine, resin, spot"]}
+    return {name: value for name, value in values.items() if name in names}
 
 
 def _with_sensitivity(

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError
 from laserpath.design.partition import Partition
 from laserpath.design.scene import Scene
@@ -42,15 +43,7 @@ def process_window(
     path: the executed path, such as `MachineProgram.executed`.
     At dose 1 and width 1 the errors are those of `measure.exposure`.
     """
-    _check("doses", doses)
-    _check("widths", widths)
-    spots = [optics.widened(scene.spot, width) for width in widths]
-    if Partition.of(scene.grid, scene.fwhm).single:
-        found = [errors_at(accurate_model(scene.grid, spot).dose(path), scene, doses) for spot in spots]
-        epe, missing = (np.array(part) for part in zip(*found, strict=True))
-    else:
-        by_fields = FieldsMeasured.of([path], scene, spots, doses, areas=False)
-        epe, missing = by_fields.epe, by_fields.missing
+    epe, missing = edges_of(path, scene, doses, widths)
     error = epe / scene.fwhm  # (F, D, M)
     return ProcessWindow(
         dose=np.array(doses),
@@ -61,6 +54,21 @@ def process_window(
         missing_edges=missing.sum(axis=2),
         samples=error.shape[2],
     )
+
+
+def edges_of(
+    path: Toolpath, scene: Scene, doses: Sequence[float], widths: Sequence[float]
+) -> tuple[Floats, Bools]:
+    """((F, D, M) EPE in mm, whether it is missing) of F relative widths and D relative doses."""
+    _check("doses", doses)
+    _check("widths", widths)
+    spots = [optics.widened(scene.spot, width) for width in widths]
+    if Partition.of(scene.grid, scene.fwhm).single:
+        found = [errors_at(accurate_model(scene.grid, spot).dose(path), scene, doses) for spot in spots]
+        epe, missing = (np.array(part) for part in zip(*found, strict=True))
+        return epe, missing
+    by_fields = FieldsMeasured.of([path], scene, spots, doses, areas=False)
+    return by_fields.epe, by_fields.missing
 
 
 def _check(name: str, factors: Sequence[float]) -> None:

@@ -7,7 +7,18 @@ one plane; `exposing` lays the program on its design, exposes and measures it; `
 plan's own G-code gets the figures of the plan.
 """
 
+from laserpath.simulation.printed import PrintedFit, fit_photograph
 from laserpath.simulation.result import BestExposure, DoseFigures, PathExposure
 from laserpath.simulation.simulator import Choices, Simulation, paths_of, simulate
 
-__all__ = ["BestExposure", "Choices", "DoseFigures", "PathExposure", "Simulation", "paths_of", "simulate"]
+__all__ = [
+    "BestExposure",
+    "Choices",
+    "DoseFigures",
+    "PathExposure",
+    "PrintedFit",
+    "Simulation",
+    "fit_photograph",
+    "paths_of",
+    "simulate",
+]

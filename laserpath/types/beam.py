@@ -126,6 +126,7 @@ class DoseMap:
 
     B: uniform cubic B-splines over the box (x0, y0, x1, y1) mm; beyond it g is that of its border.
     coefficients: c, row by row from (x0, y0) on, as many as `shape` (rows, columns) says, at least 4 × 4.
+    prints: number of prints whose photographs have told it.
 
     A light that is uneven over the bed, a resin that is thicker at one side and a development that goes on
     longer there all act like it. The log of g is between the lowest and the highest c everywhere.
@@ -134,6 +135,7 @@ class DoseMap:
     box: tuple[float, float, float, float]
     shape: tuple[int, int]
     coefficients: tuple[float, ...]
+    prints: int = 0
 
     def __post_init__(self) -> None:
         x0, y0, x1, y1 = self.box

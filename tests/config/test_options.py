@@ -31,11 +31,13 @@ EVERY = list(options.all_options())
 
 
 def test_every_option_has_one_entry() -> None:
-    """Those of `laserpath plan` that are no part of a project are of the output, or say where it is made."""
+    """Those of `laserpath plan` that are no part of a project are of the output, say where it is made, or are
+    of a photograph, of which the project's spot says what it has told."""
     (plan,) = [command for name, command in cli.commands_by_name().items() if name == "plan"]
     given = {p.name for p in plan.params if isinstance(p, click.Option)}
     files = {"output", "json", "quiet", "verbose", "frame", "save_project", "project", "sensitivity", "limit"}
     files |= {"joined", "scheduler", "settle", "apart"}
+    files |= {"printed", "printed_program", "printed_pixel", "printed_marks"}
     assert given == files | {option.name for option in EVERY if option.flag}
     assert len(EVERY) == len(options.by_name())
 

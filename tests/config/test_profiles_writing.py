@@ -103,10 +103,11 @@ def test_a_table_is_a_profile(tmp_path: Path) -> None:
 
 def test_a_dose_map_is_kept_to_a_hundredth_of_a_percent() -> None:
     logs = tuple(0.02 * k - 0.2 for k in range(20))
-    spot = Spot(0.08, dose_map=DoseMap((-1.5, 2.0, 20.25, 10.0), (4, 5), logs))
-    read = back("spot", spot)
-    assert (read.dose_map.box, read.dose_map.shape) == (spot.dose_map.box, spot.dose_map.shape)
-    assert read.dose_map.coefficients == pytest.approx(logs, abs=1e-4)
+    for prints in (0, 1, 2):
+        made = DoseMap((-1.5, 2.0, 20.25, 10.0), (4, 5), logs, prints)
+        read = back("spot", Spot(0.08, dose_map=made)).dose_map
+        assert (read.box, read.shape, read.prints) == (made.box, made.shape, prints)
+        assert read.coefficients == pytest.approx(logs, abs=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -402,17 +402,19 @@ def _spot_values(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     return {**values, "fwhm": size, "aspect": along / across}
 
 
-_DOSE_MAP = re.compile(r"\s*(\d{1,3})\s*x\s*(\d{1,3})\s+over([^:]*)mm\s*:(.*)", re.DOTALL)
+_DOSE_MAP = re.compile(
+    r"\s*(\d{1,3})\s*x\s*(\d{1,3})\s+over([^:]*)mm\s*(?:,\s*(\d{1,3}) prints?\s*)?:(.*)", re.DOTALL
+)
 
 
 def dose_map(text: str) -> DoseMap:
-    """`4 x 5 over 0 0 20 10 mm: +1.5 -3 …`: rows, columns, the box, and c of each as 100 (e^c − 1), in %."""
+    """`4 x 5 over 0 0 20 10 mm, 2 prints: +1.5 -3 …`: rows, columns, box, and 100 (e^c − 1) of each c."""
     match = _DOSE_MAP.fullmatch(text)
     try:
         if match is None:
             raise ValueError
         x0, y0, x1, y1 = map(float, match[3].split())
-        percent = np.array(match[4].split(), dtype=np.float64)
+        percent = np.array(match[5].split(), dtype=np.float64)
         with np.errstate(invalid="ignore", divide="ignore"):
             logs = np.log1p(percent / 100)
     except ValueError:
@@ -420,7 +422,8 @@ def dose_map(text: str) -> DoseMap:
             f"dose_map begins with {text[:40]!r}, but must be as in "
             "'4 x 5 over 0 0 20 10 mm: +1.5 -3 …', with rows, columns, a box and percents"
         ) from None
-    return DoseMap((x0, y0, x1, y1), (int(match[1]), int(match[2])), tuple(logs.tolist()))
+    shape, prints = (int(match[1]), int(match[2])), int(match[4] or 0)
+    return DoseMap((x0, y0, x1, y1), shape, tuple(logs.tolist()), prints)
 
 
 def _widths(values: dict[str, Any]) -> tuple[float, float] | None:

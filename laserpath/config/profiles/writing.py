@@ -73,7 +73,8 @@ def dose_map(made: DoseMap) -> str:
     """The text of which `fields.dose_map` reads the same, to a hundredth of a percent."""
     box = " ".join(f"{value:.6g}" for value in made.box)
     percent = " ".join(f"{value:+.2f}" for value in 100 * np.expm1(made.coefficients))
-    return f"{made.shape[0]} x {made.shape[1]} over {box} mm: {percent}"
+    known = f", {made.prints} print{'s' * (made.prints != 1)}" if made.prints else ""
+    return f"{made.shape[0]} x {made.shape[1]} over {box} mm{known}: {percent}"
 
 
 def _written(known: tuple[fields.Field, ...], values: dict[str, Any]) -> Iterator[tuple[str, str]]:
