@@ -20,7 +20,7 @@ from laserpath.calibration.heights import HeightModel, fit_heights
 from laserpath.calibration.measurements import Item, Measured, Measurements, read_sheet
 from laserpath.calibration.mechanics import MechanicsFit, fit_mechanics
 from laserpath.calibration.prints import PrintFit, fit_print
-from laserpath.calibration.profiles import files_of, focus_profile, machine_profile, print_profiles
+from laserpath.calibration.profiles import entries, files_of, focus_profile, machine_profile, print_profiles
 
 Residual = SizeResidual
 """The name of `SizeResidual` in 0.1."""
@@ -41,6 +41,7 @@ __all__ = [
     "Residual",
     "SizeResidual",
     "chart",
+    "entries",
     "files_of",
     "fit",
     "fit_focus",

@@ -7,8 +7,9 @@ gives a Gaussian spot of its blur and a resin of its contrast.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from io import StringIO
 from typing import Any
 
@@ -20,6 +21,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
+from laserpath.base.quantities import quoted
 from laserpath.calibration.estimates import PLURAL, Fit, SizeResidual, sentence
 from laserpath.calibration.focus import FocusFit
 from laserpath.calibration.measurements import Item, Measurements
@@ -136,8 +138,32 @@ def _curve(fit: Fit, items: Sequence[Item], name: str, rows: Sequence[SizeResidu
     return np.exp(sizes.excess), 1000 * (sizes.depth if name == "depth" else sizes.size)
 
 
-def spot_profile(fit: Fit, source: str) -> str:
-    """The TOML text of the spot. source: file name of the measurements."""
+def entries(fit: Fit, source: str, on: date) -> dict[str, str]:
+    """Kind of a profile → the line that says when it was measured, by what, and how well.
+
+    source: file name of the measurements.  on: the day.
+    """
+    used = [r for r in fit.residuals if r.used]
+    left = np.sqrt(np.mean([(r.measured - r.fitted) ** 2 for r in used])) if used else 0.0
+    sizes = f"{len(used)} sizes, {1000 * left:.2g} um left" if used else "what was visible"
+    of_spot = ("fwhm", "aspect")
+    told = {
+        "spot": [sentence(e, fit.order) for e in fit.estimates if e.name in of_spot],
+        "resin": [sentence(e, fit.order) for e in fit.estimates if e.name not in of_spot],
+    }
+    begin = f"{on.isoformat()} {' '.join(source.split())}: {sizes}"
+    return {kind: "; ".join((begin, *each)) for kind, each in told.items() if each}
+
+
+def _with(calibrated: str) -> list[str]:
+    """The lines of a profile that say when it was measured, the newest last."""
+    if not calibrated:
+        return []
+    return ["", 'calibrated = """', *(quoted(line)[1:-1] for line in calibrated.splitlines()), '"""']
+
+
+def spot_profile(fit: Fit, source: str, calibrated: str = "") -> str:
+    """The TOML text of the spot. source: file name of the measurements.  calibrated: as of `Spot`."""
     fx, fy = fit.physics.fwhm
     known = [e for e in fit.estimates if e.name in ("fwhm", "aspect")]
     lines = [
@@ -147,14 +173,19 @@ def spot_profile(fit: Fit, source: str) -> str:
         "",
         f'profile = "{fit.profile}"',
         f"fwhm_um = {fx * 1000:.5g}" if fx == fy else f"fwhm_um = [{fx * 1000:.5g}, {fy * 1000:.5g}]",
+        *_with(calibrated),
     ]
     return "\n".join(lines) + "\n"
 
 
 def resin_profile(
-    fit: Fit, source: str, name: str, base: Resin | None = None, layer: float | None = None
-) -> str:
-    """The TOML text of the resin: `base` with the fitted dose. layer: mm to cure through."""
+    fit: Fit, source: str, name: str, base: Resin | None = None, layer: float | None = None,
+    calibrated: str = "",
+) -> str:  # fmt: skip
+    """The TOML text of the resin: `base` with the fitted dose. layer: mm to cure through.
+
+    calibrated: as of `Resin`.
+    """
     resin = fit.resin(base, layer)
     doses = [e for e in fit.estimates if e.name not in ("fwhm", "aspect")]
     lines = [
@@ -169,6 +200,7 @@ def resin_profile(
         "",
         f"contrast = {resin.contrast:g}",
         f"over_dose = {resin.over_dose:g}",
+        *_with(calibrated),
     ]
     return "\n".join(lines) + "\n"
 
@@ -237,18 +269,21 @@ def files_of(
     source: str,
     base: Resin | None = None,
     layer: float | None = None,
+    calibrated: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """NAME.spot.toml, NAME.resin.toml and NAME.fit.svg → text; without a fitted dose or sizes, fewer files.
 
-    source: file name of the measurements, for the comments.  base, layer: see `Fit.resin`.
+    source: file name of the measurements, for the comments.  base, layer: see `Fit.resin`.  calibrated: kind
+    of profile → when and by what it was measured, a line for each time (`entries`).
     """
     if layer is not None and not (np.isfinite(layer) and layer > 0):
         raise InputError(f"layer is {layer * 1000:g} µm, but must be above 0")
     if layer is not None and fit.order > 1:
         raise InputError(f"a layer has a working curve, which is of one photon, not of {fit.order}")
-    texts = {f"{name}.spot.toml": spot_profile(fit, source)}
+    known = calibrated or {}
+    texts = {f"{name}.spot.toml": spot_profile(fit, source, known.get("spot", ""))}
     if layer is not None or "critical_dose" in fit.names:
-        texts[f"{name}.resin.toml"] = resin_profile(fit, source, name, base, layer)
+        texts[f"{name}.resin.toml"] = resin_profile(fit, source, name, base, layer, known.get("resin", ""))
     if fit.residuals:
         texts[f"{name}.fit.svg"] = fit_svg(fit, [row.item for row in measurements.rows])
     return texts

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from contextlib import suppress
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -538,8 +540,9 @@ def _fit_chart(file: Path, given: dict[str, Any], talk: show.Talk) -> None:
         texts[f"{name}.spot.toml"] = calibration.focus_profile(focus, file.name)
     if result is not None:
         texts = calibration.files_of(
-            result, measured, name=name, source=file.name, base=base, layer=given["layer"]
-        )
+            result, measured, name=name, source=file.name, base=base, layer=given["layer"],
+            calibrated=_calibrated(calibration.entries(result, file.name, date.today()), folder, name),
+        )  # fmt: skip
     if given["machine"] is not None:
         machine = profiles.machine(given["machine"])
         machine = machine if result is None else result.machine(machine)
@@ -567,6 +570,19 @@ _NOT_OF_FOCUS = (
     "--resin",
 )  # fmt: skip
 """Options of `fit` that a focus series has no use for."""
+
+
+def _calibrated(entries: dict[str, str], folder: Path, name: str) -> dict[str, str]:
+    """When each profile was measured: what is said in the file that is replaced, and the new line."""
+    from laserpath.config import profiles
+
+    found = {}
+    for kind, line in entries.items():
+        file, before = folder / f"{name}.{kind}.toml", ""
+        with suppress(InputError):  # a file that cannot be read is replaced, too
+            before = profiles.calibrated(kind, file) if file.exists() else ""
+        found[kind] = f"{before}\n{line}".strip()
+    return found
 
 
 def _bytes(file: Path) -> bytes:

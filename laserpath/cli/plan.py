@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -497,6 +498,8 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
     for sentence in made.warnings:
         if sentence not in made.reported:
             talk.warn(sentence)
+    for sentence in () if given["printed"] else show.ages(process, date.today()):
+        talk.tell(sentence)
     if given["json"]:
         click.echo(made.as_json())
     elif not given["quiet"]:
@@ -609,7 +612,9 @@ def _after_print(one: PlannedPart, job: Job, meter: Meter) -> tuple[PlannedPart,
     for sentence in fit.sentences():
         job.talk.tell(sentence)
     design = replace(one.design, source=(*one.design.source, f"after its print in {stamp}"))
-    return one._replace(design=design, process=replace(one.process, spot=fit.spot)), fit.sentences()
+    line = f"{date.today().isoformat()} after the print in {photo.name}"
+    spot = replace(fit.spot, calibrated=f"{fit.spot.calibrated}\n{line}".strip())
+    return one._replace(design=design, process=replace(one.process, spot=spot)), fit.sentences()
 
 
 def _of_process(values: Mapping[str, Any]) -> dict[str, Any]:

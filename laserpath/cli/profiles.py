@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,7 @@ import click
 
 from laserpath.base.errors import InputError, did_you_mean
 from laserpath.cli.options import LIMIT
-from laserpath.cli.show import Talk
+from laserpath.cli.show import Talk, days_ago
 from laserpath.config import profiles as library
 
 if TYPE_CHECKING:
@@ -23,13 +24,15 @@ Examples:
   laserpath profiles list
   laserpath profiles show grbl-diode-405
   laserpath profiles new machine my-laser --from klipper-diode-405
-  laserpath profiles check my-laser.toml --resin my-resin.toml"""
+  laserpath profiles check my-laser.toml --resin my-resin.toml
+  laserpath profiles history                 # of your own profiles, and of those in this folder
+  laserpath profiles history my-resin.resin.toml"""
 
 
 @click.group(invoke_without_command=True, epilog=_EPILOG)
 @click.pass_context
 def profiles(context: click.Context) -> None:
-    """List, show, create and check profiles of machines, resins and spots."""
+    """List, show, create and check profiles of machines, resins and spots; and when they were measured."""
     if context.invoked_subcommand is None:
         context.invoke(list_)
 
@@ -39,7 +42,7 @@ def profiles(context: click.Context) -> None:
 def list_(as_json: bool = False) -> None:
     """List all profiles by kind; your own are marked."""
     known = [(kind, name) for kind in _KINDS for name in library.names(kind)]
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"kind": kind, "name": name, "own": name in library.own(kind), "text": _in_short(kind, name)}
         for kind, name in known
     ]
@@ -107,6 +110,61 @@ def check(file: str, kind: str | None, resin: str | None, spot: str | None, as_j
     click.echo(f"{file}: a {kind}, without errors: {library.summary(noun)}")
     for sentence in warnings:
         Talk().warn(sentence)
+
+
+_MEASURED = ("spot", "resin")
+
+
+@profiles.command()
+@click.argument("file", metavar="[NAME|FILE]...", nargs=-1)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout")
+def history(file: tuple[str, ...], as_json: bool) -> None:
+    """Print when and by which chart spots and resins were measured, as `laserpath fit` has recorded it.
+
+    Without a NAME or FILE: of your own profiles, and of those that `fit` has written to the current folder.
+    """
+    found = [(kind, one) for one in file for kind in _measured_kinds(one)] if file else _own_measured()
+    rows: list[dict[str, Any]] = [
+        {
+            "kind": kind,
+            "name": name,
+            "on": day,
+            "days": (date.today() - date.fromisoformat(day)).days,
+            "by": by,
+        }
+        for kind, name in found
+        for line in library.calibrated(kind, name).splitlines() or [""]
+        for day, _, by in [line.partition(" ")]
+        if day
+    ]
+    if as_json:
+        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        return
+    for kind, name in found:
+        click.echo(f"{name} ({kind})")
+        own = [row for row in rows if (row["kind"], row["name"]) == (kind, name)]
+        for row in own:
+            click.echo(f"  {row['on']}, {days_ago(row['days'])}: {row['by']}")
+        if not own:
+            click.echo("  not measured, as far as it says")
+    if not found:
+        click.echo("no spot or resin of yours is known; `laserpath calibrate` and `laserpath fit` make them")
+
+
+def _own_measured() -> list[tuple[str, str]]:
+    """The user's spots and resins, and those in the current folder: (kind, name or file)."""
+    own = [(kind, name) for kind in _MEASURED for name in library.own(kind)]
+    return own + [(kind, path.name) for kind in _MEASURED for path in sorted(Path().glob(f"*.{kind}.toml"))]
+
+
+def _measured_kinds(name: str) -> list[str]:
+    """The kinds of a profile, of those that a chart measures."""
+    kinds = [kind for kind in _MEASURED if name in library.names(kind)]
+    if not kinds:
+        kinds = [kind for kind in (library.likely_kind(name),) if kind in _MEASURED]
+    if not kinds:
+        raise InputError(f"{name} is a machine's profile; a chart measures spots and resins")
+    return kinds
 
 
 def _suits(machine: Machine, resin: str | None, spot: str | None) -> tuple[str, ...]:

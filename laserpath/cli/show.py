@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -246,6 +247,31 @@ def at_best(plan: Plan, limit: Limit) -> str:
         f"{cell('missing_edges', figures, fwhm)} edges missing; "
         f"plan: {number(times_the_limit(plan.report), 2)} × as executed"
     )
+
+
+_OLD_DAYS = 90
+"""Age of a calibration from which a plan says it: resins age within months, and diodes within years."""
+
+
+def days_ago(days: int) -> str:
+    """`today`, `1 day ago`, `117 days ago`."""
+    return "today" if days == 0 else f"{days} day{'s' * (days != 1)} ago"
+
+
+def ages(process: Process, today: date) -> Iterator[str]:
+    """A sentence if spot or resin were measured long ago, or never."""
+    never = []
+    for kind, noun in (("spot", process.spot), ("resin", process.resin)):
+        day = noun.calibrated.rpartition("\n")[2].partition(" ")[0]
+        if not day:
+            never.append(kind)
+        elif (age := (today - date.fromisoformat(day)).days) > _OLD_DAYS:
+            yield f"the {kind} was measured {days_ago(age)}, on {day}; `laserpath calibrate` does it again"
+    if never:
+        yield (
+            f"the {' and the '.join(never)} {'is' if len(never) == 1 else 'are'} not measured, as far as the "
+            "profile says; `laserpath calibrate` measures both"
+        )
 
 
 def placing(design: Design, process: Process, settings: Settings) -> tuple[str, ...]:

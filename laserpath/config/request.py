@@ -165,6 +165,8 @@ def _resin(given: Values) -> Resin:
             f"critical dose is in mJ/cm2, but {resin.name!r} absorbs {resin.order} photons at once; "
             "write its dose into the resin's profile"
         )
+    if "critical_dose" in changes:
+        changes["calibrated"] = ""  # of the dose that this one replaces
     return replace(resin, **changes)
 
 

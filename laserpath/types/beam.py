@@ -185,6 +185,7 @@ class Spot:
     photons: number absorbed at once; the dose is spread as h^photons.
     measured: the data of a 'measured' spot, scaled to `fwhm`.  source: name or path of the profile that it
     comes from, for the project file.
+    calibrated: when and by what it was measured, a line for each time, the last one newest.
     dose_map: what share of its dose acts at each place of the machine; None: all of it everywhere.
     """
 
@@ -198,6 +199,7 @@ class Spot:
     measured: MeasuredBeam | None = None
     source: str = field(default="", compare=False)
     dose_map: DoseMap | None = None
+    calibrated: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         positive(self, "fwhm")

@@ -49,6 +49,7 @@ class Resin:
     order: absorption order N, photons absorbed at once: the dose grows as power^N/speed.
     e_c: mJ/mm², and penetration_depth: mm, of Jacobs' working curve, if known; both or neither.
     kinetics: its reaction through time, which then decides what cures; a plan begins with the critical dose.
+    calibrated: when and by what it was measured, a line for each time, the last one newest.
     """
 
     name: str = "generic 405 nm resin"
@@ -60,6 +61,7 @@ class Resin:
     e_c: float | None = None
     penetration_depth: float | None = None
     kinetics: Kinetics | None = None
+    calibrated: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         positive(self, "critical_dose", "contrast", "over_dose")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import xml.etree.ElementTree as ET
+from datetime import date
 from pathlib import Path
 
 import click
@@ -102,14 +103,18 @@ def test_a_fit_writes_profiles_that_can_be_read(sheet: Path, capsys: pytest.Capt
     assert resin.critical_dose == pytest.approx(TRUE.critical_dose, rel=0.05)
     assert resin.penetration_depth == pytest.approx(TRUE.penetration_depth, rel=0.05)
     assert "95 % from" in (sheet.parent / "mine.resin.toml").read_text(encoding="utf-8")
+    today = date.today().isoformat()
+    assert spot.calibrated.startswith(f"{today} chart.csv: ") and "FWHM" in spot.calibrated
+    assert resin.calibrated.startswith(f"{today} chart.csv: ") and "critical dose" in resin.calibrated
     assert ET.fromstring((sheet.parent / "mine.fit.svg").read_bytes()).tag.endswith("svg")
 
 
 @pytest.mark.slow
 def test_the_picture_is_the_same_again(sheet: Path) -> None:
     pictures = []
-    for _ in range(2):
+    for k in range(2):
         assert run("fit", "chart.csv", "-q") == 0
+        assert len(profiles.spot("chart.spot.toml").calibrated.splitlines()) == k + 1
         pictures.append((sheet.parent / "chart.fit.svg").read_bytes())
     assert pictures[0] == pictures[1]
 

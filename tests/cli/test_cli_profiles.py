@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
 from commands import run
 
+from laserpath.cli import show
 from laserpath.config import profiles
-from laserpath.types import process
+from laserpath.types import Process, Resin, Spot, process
 
 
 @pytest.fixture(autouse=True)
@@ -133,3 +135,52 @@ def test_a_dose_in_the_wrong_unit_is_told_as_a_warning(capsys: pytest.CaptureFix
     assert run("profiles", "check", "some.toml") == 0
     told = capsys.readouterr().err
     assert told.startswith("laserpath: warning: resin critical_dose is 35 mJ/mm²") and told.count("\n") == 1
+
+
+def dated(days: int, line: str = "chart.csv: 40 sizes, 1.2 um left") -> str:
+    return f"{(date.today() - timedelta(days=days)).isoformat()} {line}"
+
+
+def spot_text(*lines: str) -> str:
+    told = "\n".join(lines)
+    return f'fwhm_um = 80\ncalibrated = """\n{told}\n"""\n' if lines else "fwhm_um = 80\n"
+
+
+def test_history_tells_when_each_was_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("old.spot.toml").write_text(spot_text(dated(200), dated(1, "again.csv: 30 sizes")))
+    Path("new.spot.toml").write_text(spot_text())
+    assert run("profiles", "history") == 0
+    printed = capsys.readouterr().out
+    assert "200 days ago: chart.csv: 40 sizes, 1.2 um left" in printed
+    assert printed.index("200 days ago") < printed.index("1 day ago: again.csv")
+    assert "new.spot.toml (spot)\n  not measured" in printed
+    assert run("profiles", "history", "old.spot.toml", "--json") == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [(row["kind"], row["days"]) for row in rows] == [("spot", 200), ("spot", 1)]
+
+
+def test_history_of_what_is_not_measured_by_a_chart_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("my.toml").write_text(profiles.text("machine", "grbl-diode-405"))
+    assert run("profiles", "history", "my.toml") == 2
+    assert "is a machine's profile" in capsys.readouterr().err
+    Path("bad.spot.toml").write_text(spot_text("yesterday chart.csv"))
+    assert run("profiles", "history", "bad.spot.toml") == 2
+    assert "must begin with a day" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("days", "sentences"),
+    [
+        ((89, 3), ()),
+        ((91, 3), ("the spot was measured 91 days ago",)),
+        ((None, 3), ("the spot is not measured",)),
+        ((None, None), ("the spot and the resin are not measured",)),
+    ],
+)
+def test_a_plan_tells_an_old_calibration(
+    days: tuple[int | None, int | None], sentences: tuple[str, ...]
+) -> None:
+    spot, resin = ("" if one is None else f"{dated(400)}\n{dated(one)}" for one in days)
+    told = list(show.ages(Process(Spot(calibrated=spot), Resin(calibrated=resin)), date.today()))
+    assert len(told) == len(sentences)
+    assert all(begin in sentence for begin, sentence in zip(sentences, told, strict=True))

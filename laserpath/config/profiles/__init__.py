@@ -150,6 +150,11 @@ def in_short(kind: str, name_or_path: str | Path) -> str:
     return first.lstrip("# ").split(". ")[0].rstrip(".:")
 
 
+def calibrated(kind: str, name_or_path: str | Path) -> str:
+    """When and by what a spot or a resin was measured, a line for each time; '': never."""
+    return spot(name_or_path).calibrated if kind == "spot" else resin(name_or_path).calibrated
+
+
 def likely_kind(path: str | Path) -> str:
     """The kind that most keys of a profile file belong to."""
     from laserpath.config.profiles import fields

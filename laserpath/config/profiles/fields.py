@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -143,6 +144,7 @@ def resin_fields(order: int) -> tuple[Field, ...]:
         Field("contrast", NUMBER, required=False),
         Field("gamma", NUMBER, required=False),
         Field("over_dose", NUMBER, required=False),
+        Field("calibrated", required=False),
     )
 
 
@@ -175,6 +177,7 @@ SPOT = (
     Field("pixel", _FEW_LENGTHS, required=False),
     Field("smooth", _FEW_LENGTHS, required=False, least=0),
     Field("dose_map", required=False),
+    Field("calibrated", required=False),
 )
 
 
@@ -194,6 +197,8 @@ def build(
             fields = _fields_of_resin(table)
         _check_keys(fields, table)
         values = {f.name: value for f in fields if (value := _value(f, table)) is not None}
+        if "calibrated" in values:
+            values["calibrated"] = _calibrated(values["calibrated"])
         if noun is Spot:
             values = _spot_values(values, folder or Path())
         elif noun is Resin:
@@ -206,6 +211,20 @@ def build(
         return noun(**values)
     except (InputError, gcode.GcodeError) as error:
         raise InputError(f"{owner}: {error}") from error
+
+
+def _calibrated(text: str) -> str:
+    """The lines of `2026-11-26 measured.csv: 42 sizes …`, each of which begins with a day."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    for line in lines:
+        try:
+            date.fromisoformat(line.partition(" ")[0])
+        except ValueError:
+            raise InputError(
+                f"calibrated has the line {line[:40]!r}, but must begin with a day, as in "
+                "'2026-11-26 measured.csv: …'"
+            ) from None
+    return "\n".join(lines)
 
 
 def _machine_values(values: dict[str, Any]) -> dict[str, Any]:

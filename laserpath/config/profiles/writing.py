@@ -37,6 +37,7 @@ def _rows(noun: Machine | Resin | Spot) -> Iterator[tuple[str, str]]:
             known = (*known, *fields.KINETICS)
             values["model"] = "kinetics"
             values |= {f.name: getattr(noun.kinetics, f.name) for f in fields.KINETICS}
+        values["calibrated"] = newest(noun)
         if noun.order > 1:
             values["absorption_order"] = noun.order
         if noun.e_c is not None and noun.penetration_depth is not None:
@@ -66,7 +67,12 @@ def _spot(spot: Spot) -> dict[str, Any]:
         values |= {"defocus": spot.defocus}
     if spot.dose_map is not None:
         values |= {"dose_map": dose_map(spot.dose_map)}
-    return values | {"wavelength": spot.wavelength}
+    return values | {"wavelength": spot.wavelength, "calibrated": newest(spot)}
+
+
+def newest(noun: Resin | Spot) -> str | None:
+    """The last line of what it was measured by: a program's head does not repeat all of them."""
+    return noun.calibrated.rpartition("\n")[2] or None
 
 
 def dose_map(made: DoseMap) -> str:
