@@ -30,6 +30,11 @@ FINE = 2000.0
 """Steps/mm of an axis that does not state them; fine enough for rounding to have no effect."""
 
 
+WINDOWS = ("characters", "lines", "card")
+"""How a program reaches the controller: the sender counts characters and keeps the receive buffer full, or
+sends each line when the one before is acknowledged; or the controller reads a card of its own."""
+
+
 class Hardware(Protocol):
     """What a machine's profile says to `Controller.of`; pairs are (x, y)."""
 
@@ -76,6 +81,14 @@ class Hardware(Protocol):
     @property
     def baud(self) -> float | None:
         """Bits/s of a serial line; None: no limit."""
+
+    @property
+    def host_delay(self) -> float:
+        """S from an acknowledgement to the line that it lets the sender send."""
+
+    @property
+    def host_window(self) -> str:
+        """One of `WINDOWS`."""
 
 
 @dataclass(frozen=True, slots=True)

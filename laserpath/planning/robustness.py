@@ -141,7 +141,8 @@ def _boards(machine: Machine) -> Iterator[BetterMachine]:
     x, y = machine.acceleration
     faster = replace(machine, acceleration=(_FASTER * x, _FASTER * y))
     yield BetterMachine("acceleration", "twice the acceleration", faster)
-    free = replace(machine, baud=None, segment_rate=max(_FREE_RATE, machine.segment_rate))
+    rate = max(_FREE_RATE, machine.segment_rate)
+    free = replace(machine, baud=None, host_delay=0.0, segment_rate=rate)
     yield BetterMachine("link", "a link without limit", free)
     if machine.steps is not None:
         fine = replace(machine, steps=(_FINER * machine.steps[0], _FINER * machine.steps[1]))

@@ -76,8 +76,11 @@ def pieces(words: str) -> list[str]:
 Record = tuple[str, list[tuple[str, str]]]
 """A title, and the (name, value) pairs under it."""
 
-_OF_SOME = {"junction_deviation", "square_corner_velocity", "minimum_cruise_ratio", "baud"}
+_OF_SOME = {"junction_deviation", "square_corner_velocity", "minimum_cruise_ratio"}
 """Fields of a machine that only some controllers have."""
+
+_OF_LINES = {"baud", "host_delay", "host_window"}
+"""Fields of a machine that matter only where moves arrive over a serial line."""
 
 
 def records(process: Process, settings: Settings | None, design: Design | None) -> list[Record]:
@@ -89,7 +92,7 @@ def records(process: Process, settings: Settings | None, design: Design | None) 
         ("Machine", process.machine),
     ]
     firmware = gcode.dialect(process.machine.dialect).firmware
-    unused = _OF_SOME - {*firmware.corner, *(("baud",) if firmware.serial else ())}
+    unused = (_OF_SOME - {*firmware.corner}) | (set() if firmware.serial else _OF_LINES)
     if not any(process.machine.shapers):
         unused |= {"shapers"}
     return [

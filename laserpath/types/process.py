@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import gcode
+from gcode.controllers.interface import WINDOWS
 from laserpath.base.checks import between, number, positive, whole
 from laserpath.base.errors import InputError, PlausibilityWarning, figure
 from laserpath.types.beam import Spot
@@ -116,7 +117,9 @@ class Machine:
     segment_rate: moves/s that the link can carry.  look_ahead: moves that the planner sees.
     dialect: name of a G-code dialect, or a TOML file of one.
     baud: bits/s of a serial line; None: no limit.  steps: per mm, of the motors or the encoder; None: so many
-    that they do not matter.  square_corner_velocity: mm/s, and minimum_cruise_ratio: Klipper's settings,
+    that they do not matter.  host_delay: s from an acknowledgement to the line that it lets the sender send.
+    host_window: 'characters' keep the receive buffer full, 'lines' go one by one, a 'card' is read at once.
+    square_corner_velocity: mm/s, and minimum_cruise_ratio: Klipper's settings,
     which take the place of the junction deviation.  shapers: Klipper's input shapers of both axes, or None.
     lag: s, of the head, such as a galvo's mirrors.  laser_on_delay, laser_off_delay: s.
     backlash: mm, that an axis stands still after a reversal.
@@ -141,6 +144,8 @@ class Machine:
     dialect: str = "grbl"
     baud: float | None = 115200.0
     steps: Point | None = (250.0, 250.0)
+    host_delay: float = 0.0
+    host_window: str = "characters"
     square_corner_velocity: float = 5.0
     minimum_cruise_ratio: float = 0.5
     shapers: Shapers = (None, None)
@@ -165,7 +170,11 @@ class Machine:
                 f"machine acceleration is {self.acceleration}, but must be at least {_SLOWEST:g} mm/s²"
             )
         between(self, minimum_cruise_ratio=(0, MOST_CRUISE), lag=(0, LONGEST))
-        between(self, laser_on_delay=(0, LONGEST), laser_off_delay=(0, LONGEST))
+        between(self, laser_on_delay=(0, LONGEST), laser_off_delay=(0, LONGEST), host_delay=(0, LONGEST))
+        if self.host_window not in WINDOWS:
+            raise InputError(
+                f"machine host_window is {self.host_window!r}, but must be one of {', '.join(WINDOWS)}"
+            )
         number("machine backlash", self.backlash)
         if np.shape(self.backlash) != (2,):
             raise InputError(f"machine backlash is {self.backlash}, but must be two numbers, of x and y")

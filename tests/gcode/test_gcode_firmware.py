@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from pace_of_machine import within
-from recordings import MACHINES, RECORDED, error
+from recordings import DATA, MACHINES, RECORDED, error
 
 import gcode
 from gcode.motion import execute
@@ -32,6 +34,23 @@ def test_run_time_and_exposure_are_the_firmware_s(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in RECORDED if "_F50." in name])
 def test_the_head_is_where_the_firmware_had_it(name: str) -> None:
     assert error(name).position < CHAOTIC.get(name, POSITION)
+
+
+@pytest.mark.parametrize("window", ["characters", "lines"])
+@pytest.mark.parametrize("delay", [0, 1, 4, 16])
+@pytest.mark.parametrize(("name", "file"), [("circle", "circle_005_F50"), ("jagged", "jagged_F50")])
+def test_a_path_takes_as_long_as_the_host_makes_it(name: str, file: str, delay: int, window: str) -> None:
+    """The recordings with 25 ms stops, where each move waits for its line, are within 7 %."""
+    path = DATA / "hosts" / f"{name}.{window}.{delay}.npz"
+    if not path.exists():
+        assert (name, delay < 16) == ("jagged", True)  # the host is fast enough: as with 0 ms
+        path = DATA / "hosts" / f"{name}.characters.16.npz"
+    program = gcode.read((DATA / f"{file}.grbl.gcode").read_text(), gcode.dialect("grbl"), 1000, start=(0, 0))
+    host = replace(MACHINES["grbl"][0], host_delay=delay / 1000, counts_characters=window == "characters")
+    first, last = execute(program.moves, host, characters=program.characters, power_levels=255).stepping
+    stops = (name, delay, window) == ("circle", 16, "lines")
+    with np.load(path) as recorded:
+        assert last - first == pytest.approx(float(recorded["last"]), rel=0.07 if stops else 0.02)
 
 
 @pytest.mark.parametrize("n", [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)])

@@ -25,6 +25,7 @@ from laserpath.types.results import Measurement
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "data" / "firmware" / "plans"
+HOSTS = DATA.with_name("hosts")
 DESIGNS = ("pcb", "text", "holes")
 STEPS = {"grbl": (250, 80), "klipper": (400, 80)}
 """Of each controller: the steps/mm that were recorded."""
@@ -57,9 +58,19 @@ class Recording:
         """The machine that was told the program."""
         return replace(profiles.machine(f"{self.controller}-diode-405"), steps=(self.steps, self.steps))
 
+    @property
+    def drawing(self) -> Path:
+        """The design that was planned."""
+        return ROOT / "samples" / f"{self.design}.svg"
+
+    @property
+    def steps_file(self) -> Path:
+        """The record of its steps and levels."""
+        return DATA / f"{self.design}.{self.controller}.{self.steps}.npz"
+
     def executed(self) -> Executed:
         """The recorded run, from the first step."""
-        with np.load(DATA / f"{self.design}.{self.controller}.{self.steps}.npz") as file:
+        with np.load(self.steps_file) as file:
             data = {name: file[name] for name in file.files}
         switched = np.cumsum(data["after_level"]) * data["tick"]
         last = float(data["last"])
@@ -77,11 +88,49 @@ class Recording:
         return np.append(0, np.cumsum(way))[np.searchsorted(stepped, time + 1e-9, "right")] / self.steps
 
 
+@dataclass(frozen=True)
+class HostRecording(Recording):
+    """A run of the gear, sent by a slow host. window: as in `Machine`.  delay: ms after each "ok"."""
+
+    window: str
+    delay: int
+
+    def __str__(self) -> str:
+        return f"{self.window}-{self.delay}ms"
+
+    @property
+    def text(self) -> str:
+        """The program."""
+        return (HOSTS / f"{self.design}.{self.controller}.gcode").read_text()
+
+    @property
+    def machine(self) -> Machine:
+        """The machine with its host."""
+        return replace(super().machine, host_window=self.window, host_delay=self.delay / 1000)
+
+    @property
+    def drawing(self) -> Path:
+        """The gear."""
+        return HOSTS / f"{self.design}.svg"
+
+    @property
+    def steps_file(self) -> Path:
+        """The record of its steps and levels."""
+        return HOSTS / f"{self.design}.{self.window}.{self.delay}.npz"
+
+
 RECORDINGS = tuple(
     Recording(design, controller, steps)
     for controller, recorded in STEPS.items()
     for steps in recorded
     for design in DESIGNS
+)
+
+
+HOST_RECORDINGS = tuple(
+    HostRecording("gear", "grbl", 250, window, delay)
+    for window in ("characters", "lines")
+    for delay in (0, 1, 4, 16)
 )
 
 
@@ -108,9 +157,8 @@ class Agreement:
 @cache
 def agreement(recording: Recording, machine: Machine | None = None) -> Agreement:
     """What the model of the recording's machine, or of another, says of its program."""
-    design = str(ROOT / "samples" / f"{recording.design}.svg")
     process = Process(machine=machine or recording.machine)
-    made = simulate(recording.text, process, design, Settings(origin="page"))
+    made = simulate(recording.text, process, str(recording.drawing), Settings(origin="page"))
     assert made.scene is not None
     run, real = made.shipped.run, recording.executed()
     printed = MachineProgram.of(made.shipped.path, made.process, execution=real)
@@ -132,6 +180,17 @@ def _row(recording: Recording) -> list[str]:
     ]  # fmt: skip
 
 
+def _host_row(recording: HostRecording) -> list[str]:
+    found = agreement(recording)
+    (model_time, real_time), (model_epe, real_epe) = found.run_time, found.epe
+    model, real = found.model.figures, found.real.figures
+    return [
+        recording.window, f"{recording.delay} ms", f"{real_time:.2f} s", f"{model_time:.2f} s",
+        f"{1000 * real_epe:.2f} µm", f"{1000 * model_epe:.2f} µm", f"{real.dose_max:.2f}",
+        f"{model.dose_max:.2f}",
+    ]  # fmt: skip
+
+
 if __name__ == "__main__":
     import pages
 
@@ -139,3 +198,7 @@ if __name__ == "__main__":
             "mean edge error, recorded", "by the model"]  # fmt: skip
     table = pages.table(head, [_row(recording) for recording in RECORDINGS])
     pages.write_between_markers(ROOT / "docs" / "gcode.md", "plans", table)
+    head = ["sent by", "delay", "run time, recorded", "by the model", "mean edge error, recorded",
+            "by the model", "largest dose, recorded", "by the model"]  # fmt: skip
+    table = pages.table(head, [_host_row(recording) for recording in HOST_RECORDINGS])
+    pages.write_between_markers(ROOT / "docs" / "gcode.md", "hosts", table)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from recorded_plans import RECORDINGS, Recording, agreement
+from recorded_plans import HOST_RECORDINGS, RECORDINGS, HostRecording, Recording, agreement
 
 from laserpath.simulation import simulate
 from laserpath.types import Process
@@ -54,3 +54,38 @@ def test_without_its_steps_klippers_model_is_wrong() -> None:
     assert found.dose > 0.08
     said, real = found.epe
     assert real > said + 1e-3
+
+
+HOSTED = ("characters-16ms",)
+"""Those that are fast."""
+
+LARGEST = {"characters": 0.03, "lines": 0.15}
+"""Of the largest dose. Line by line a head that starves stops for 25 ms, in the model at other moves."""
+
+STOPPED = {"lines-4ms": 0.004}
+"""FWHM, of the mean edge error; else 0.002."""
+
+
+@pytest.mark.parametrize(
+    "recording",
+    [
+        pytest.param(one, id=str(one), marks=[] if str(one) in HOSTED else pytest.mark.slow)
+        for one in HOST_RECORDINGS
+    ],
+)
+def test_a_slow_host_starves_a_plan_as_it_starved_the_firmware(recording: HostRecording) -> None:
+    found = agreement(recording)
+    epe, largest = STOPPED.get(str(recording), 0.002), LARGEST[recording.window]
+    assert found.model.figures.epe_mean == pytest.approx(found.real.figures.epe_mean, abs=epe)
+    assert found.model.figures.dose_max == pytest.approx(found.real.figures.dose_max, rel=largest)
+    model, real = found.run_time
+    assert model == pytest.approx(real, rel=0.025)
+
+
+def test_a_host_that_is_not_known_of_explains_the_errors_of_the_recorded_run() -> None:
+    """With 16 ms after each ok the firmware took 1.18 times as long, with edges 1.5 times as far off."""
+    recording = HostRecording("gear", "grbl", 250, "characters", 16)
+    found = agreement(recording, replace(recording.machine, host_delay=0.0))
+    model, real = found.run_time
+    assert real > 1.15 * model
+    assert found.real.figures.epe_mean > 1.4 * found.model.figures.epe_mean

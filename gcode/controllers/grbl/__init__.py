@@ -29,29 +29,38 @@ _NOTATION = Notation(
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """s, processing times of an atmega328p at 16 MHz.
+    """s, processing times of an atmega328p at 16 MHz, without what interrupts it.
 
-    Counted from the floating-point operations in each routine, at the cycles of avr-libc's manual
-    ("Benchmarks": add 113, multiply 138, divide 466, square root 492), times `overhead` for everything else.
-    `overhead` was fitted, and the others within a third, to the duration of recorded runs on a starving line.
+    Counted in GRBL 1.1h as avr-gcc -Os makes it, instruction by instruction, on a plan of 270 moves and a
+    circle of 628: medians of each routine, with those that it calls and the others apart.
 
-    character: to receive, filter and read one.  line: to plan a straight move.  bend: more, if the
-    direction changes.  axis: more, for each axis that moves.  block: to change one in a pass of the planner.
-    profile: of a block's ramps.  load: more, for a new block.  segment: to prepare one.
+    arrival: interrupt of a character that comes.  receive: to take it from the buffer and filter it.
+    turn: of the main loop, before it sees a line that it waited for, and before an answer goes out.
+    read: to parse a line, once it is complete, and character: more, for each of it.
+    line: to plan a straight move.  bend: more, if the direction changes.  axis: more, for each axis that
+    moves.  block: to pass one in the planner, both ways.  profile: of a block's speeds, and ramp: more, if it
+    speeds up or brakes.  load: more, for a new block.  segment: to prepare one.
     interrupt: one tick of the step timer, in total; interrupts slow down everything else.
     """
 
-    character: float = 18e-6
-    line: float = 450e-6
-    bend: float = 206e-6
+    arrival: float = 6.3e-6
+    receive: float = 4e-6
+    turn: float = 20e-6
+    read: float = 100e-6
+    character: float = 15e-6
+    line: float = 384e-6
+    bend: float = 323e-6
     axis: float = 120e-6
-    block: float = 33e-6
-    profile: float = 170e-6
-    load: float = 125e-6
-    segment: float = 340e-6
-    interrupt: float = 9.9e-6
-    overhead: float = 1.41
+    block: float = 43e-6
+    profile: float = 130e-6
+    ramp: float = 220e-6
+    load: float = 230e-6
+    segment: float = 290e-6
+    interrupt: float = 20.5e-6
 
+
+INSTANT = Times(*(0.0 for _ in fields(Times)))
+"""Those of a processor that takes no time."""
 
 TICK_MIN = 1e-5
 """s; GRBL's is 1000 times as long. Segments of shorter ones would fill the memory."""
@@ -65,6 +74,8 @@ class Grbl(BlockPlanner):
     junction_deviation: mm ($11).  steps: steps/mm ($100–$102).  tick: s of a segment.
     idle_lock: s that every stop costs ($1; 0 if $1 is 255).  blocks: that the planner holds.
     receive_buffer: bytes.  baud: bits/s; None for a link and a processor that take no time.
+    host_delay: s from an acknowledgement to the line that it lets the sender send.  counts_characters: the
+    sender keeps the receive buffer full; otherwise a line is sent when the one before is acknowledged.
     feed_override: factor on the speeds of all moves but rapids (`gcode.motion.execution`).
     stepped: whether axes go by steps where these are coarse for the work (`planner`), or always evenly.
     """
@@ -88,6 +99,8 @@ class Grbl(BlockPlanner):
     blocks: int = 15
     receive_buffer: int = 128
     baud: float | None = 115200.0
+    host_delay: float = 0.0
+    counts_characters: bool = True
     times: Times = Times()
     feed_override: float = 1.0
     stepped: bool = True
@@ -100,7 +113,7 @@ class Grbl(BlockPlanner):
                 continue
             if not np.isfinite(value).all() or np.any(np.asarray(value) < 0):
                 raise GcodeError(f"limit {f.name} is {value}, but must be finite and not below 0")
-            if f.name != "idle_lock" and not np.all(value):
+            if f.name not in ("idle_lock", "host_delay") and not np.all(value):
                 raise GcodeError(f"limit {f.name} is {value}, but must be above 0")
         for name, least, unit in (("acceleration", ACCELERATION_MIN, "mm/s²"), ("tick", TICK_MIN, "s")):
             value = getattr(self, name)
@@ -113,10 +126,17 @@ class Grbl(BlockPlanner):
         rate, acceleration, steps = axes_of(machine)
         return cls(
             max_rate=rate, acceleration=acceleration, steps=steps,
-            junction_deviation=machine.junction_deviation, baud=machine.baud,
+            junction_deviation=machine.junction_deviation,
+            baud=None if machine.host_window == "card" else machine.baud,
+            host_delay=machine.host_delay, counts_characters=machine.host_window == "characters",
             blocks=int(machine.look_ahead),
             times=Times() if machine.steps is not None else Times(interrupt=0.0),
         )  # fmt: skip
+
+    @property
+    def pace(self) -> Times:
+        """The times of the processor; none on a link that takes no time."""
+        return self.times if self.baud is not None else INSTANT
 
     @property
     def power_tick(self) -> float:

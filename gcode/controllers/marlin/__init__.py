@@ -80,17 +80,19 @@ class Marlin(BlockPlanner):
 
     @classmethod
     def of(cls, machine: Hardware) -> Marlin:
-        """Of its buffer one block is never used."""
+        """Of its buffer one block is never used. Its senders wait for each "ok"."""
         rate, acceleration, steps = axes_of(machine)
+        read = machine.host_window == "card"
         return cls(
             max_rate=rate, acceleration=acceleration, steps=steps,
-            along=max(machine.acceleration), baud=machine.baud,
+            along=max(machine.acceleration), baud=None if read else machine.baud,
+            reply=0.0 if read else machine.host_delay,
             junction_deviation=machine.junction_deviation, blocks=int(machine.look_ahead) + 1,
         )  # fmt: skip
 
     def unlinked(self) -> Marlin:
         """Lines that take no time."""
-        return replace(self, baud=None)
+        return replace(self, baud=None, reply=0.0)
 
     @property
     def shortest_steps(self) -> int:

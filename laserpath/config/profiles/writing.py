@@ -16,7 +16,7 @@ from laserpath.physics.resin import cure_depth
 from laserpath.types import DoseMap, Machine, Resin, Spot
 
 _UNITS = {"acceleration": "mm/s2", "speed_max": "mm/min", "rapid_speed": "mm/min", "lag": "ms",
-          "laser_on_delay": "ms", "laser_off_delay": "ms", "pwm_period": "ms",
+          "laser_on_delay": "ms", "laser_off_delay": "ms", "pwm_period": "ms", "host_delay": "ms",
           "square_corner_velocity": "mm/s"}  # fmt: skip
 _DIGITS = 12
 
