@@ -321,6 +321,8 @@ def _sliced_summary(done: LayerPlans, written: Sequence[Path]) -> None:
     from laserpath.report.wording import duration
 
     click.echo(f"{slicer.in_short(done)}; {duration(done.write_time)} to write")
+    if done.in_depth:
+        click.echo(done.in_depth.sentence)
     show.tell_written(written)
 
 
@@ -334,6 +336,7 @@ def _sliced_json(done: LayerPlans, written: Sequence[Path]) -> str:
         "planned": len(done.each),
         "missed_z_mm": list(done.missed),
         "warnings": list(done.warnings),
+        "in_depth": done.in_depth and done.in_depth.as_dict(),
         "layers": [
             {"z_mm": z, "plan": number, "verdict": done.each[number].verdict[0]}
             for z, number in zip(done.stack.z, done.stack.plan_of, strict=True)

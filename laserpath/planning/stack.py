@@ -9,6 +9,7 @@ A_k of all layers A is shifted by c(A_k) − c(A).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -25,17 +26,19 @@ from laserpath.base.checks import a_list as check_list
 from laserpath.base.checks import number as check_number
 from laserpath.base.errors import InputError, one_line
 from laserpath.base.files import write_all
-from laserpath.base.overlay import differing, minus, union, within
+from laserpath.base.overlay import differing, union
 from laserpath.design import FLATTEN_FWHM, as_design
 from laserpath.machine import convert
 from laserpath.machine.gate import verified
 from laserpath.machine.heights import at_focus
 from laserpath.machine.placement import check_fits, origin_of, to_expose, zero_of
+from laserpath.machine.program import MachineProgram
 from laserpath.machine.rest import one_after_another, rested
 from laserpath.physics import optics
-from laserpath.physics.resin import cure_depth
+from laserpath.planning.depth import InDepth, applies, inset, planned_in_depth
 from laserpath.planning.forecasts import Forecast, forecast
 from laserpath.planning.headers import header
+from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.pipeline import ColourListener, Plan, listener_of, plan
 from laserpath.types import Design, Machine, Point, Process, Settings
 
@@ -44,11 +47,10 @@ _SAME_FWHM = 1 / 100
 _SAME_HEIGHT = 1e-3
 """mm, the last digit of programs: heights that differ by less are equal."""
 _LISTED = 5
+_FIRST = 2.0
+"""Height of the lowest layer, in layers, above which it is taken for that of the plate, not a thickness."""
 _THICKNESS = 0.05
 """Relative difference of thickness from which a warning says that one critical dose does not suit all."""
-
-_FAINT = 1e-3
-"""Part of a layer's light that still counts below it; a smaller one counts more layers."""
 
 Made = TypeVar("Made")
 Box = tuple[float, float, float, float]
@@ -59,7 +61,8 @@ class Stack:
     """Layers, lowest first, before they are planned. z: (K,) mm.  settings: with the origin in effect.
 
     whole: what all of them together expose, as a design on the machine.  plan_of: (K,) index in `each`.
-    each: the distinct layers, where they were drawn.  offsets: mm, that place each of them by the origin.
+    each: the distinct layers to plan, where they were drawn.  offsets: mm, that place each by the origin.
+    drawn: (mm) area of each as drawn, on the machine; `each` is inset from it if light in depth is planned.
     notes: why the work zero was moved; and the warnings of the layers' designs.
     """
 
@@ -70,6 +73,7 @@ class Stack:
     plan_of: tuple[int, ...]
     each: tuple[Design, ...]
     offsets: tuple[Point, ...]
+    drawn: tuple[Design, ...]
     notes: tuple[str, ...] = ()
 
     __repr__ = one_line
@@ -104,7 +108,9 @@ def _naming(z: float) -> Iterator[None]:
 class LayerPlans:
     """The result of `plan_layers`. program: G-code that exposes all layers.  settle: s, at each height.
 
-    each: the plans of the distinct layers of `stack`.  warnings: of the layers' plans, without repetitions.
+    each: the plans of the distinct layers of `stack`, as if alone.  warnings: without repetitions.
+    in_depth: what is exposed instead, if the resin's working curve is known: layers dimmed for the light of
+    those above them.
     """
 
     stack: Stack
@@ -112,8 +118,14 @@ class LayerPlans:
     settle: float
     program: str
     warnings: tuple[str, ...]
+    in_depth: InDepth | None = None
 
     __repr__ = one_line
+
+    @property
+    def programs(self) -> tuple[MachineProgram, ...]:
+        """The program of each layer by itself, lowest first; equal layers have the same one."""
+        return _programs(self.plans, self.in_depth)
 
     @property
     def plans(self) -> tuple[Plan, ...]:
@@ -134,7 +146,7 @@ class LayerPlans:
     def write_time(self) -> float:
         """Seconds that the machine takes for all layers."""
         process = self.stack.process
-        moves = _stacked(self.stack.z, self.plans, process, self.settle)
+        moves = _stacked(self.stack.z, self.programs, process, self.settle)
         return gcode.motion.execute(moves, convert.controller(process.machine)).write_time
 
     def write(self, folder: str | Path = ".", *, apart: bool = False) -> tuple[Path, ...]:
@@ -145,9 +157,10 @@ class LayerPlans:
         places = self.stack.places(folder, apart=apart)
         if not apart:
             return write_all({places[0]: self.program})
+        programs = self.programs
         return write_all(
             {
-                place: _program(self.stack, self.plans, self.settle, self.warnings, [number])
+                place: _program(self.stack, programs, self.settle, self.warnings, [number])
                 for number, place in enumerate(places)
             }
         )
@@ -199,17 +212,22 @@ def stacked(
     sheet = replace(exposed, page=exposed.page or page)
     origin, notes = origin_of(sheet, machine, spot, settings.origin, offset)
     settings = replace(settings, origin=origin, report="brief")  # no layer has a report of its own
-    plan_of, each = _grouped(designs, _SAME_FWHM * optics.fwhm(spot))
-    zero, offsets = np.subtract(zero_of(sheet, origin), offset), []
+    fwhm = optics.fwhm(spot)
+    plan_of, alike = _grouped(designs, _SAME_FWHM * fwhm)
+    each = alike
+    if applies(process.resin, len(z)):
+        each = tuple(replace(one, area=inset(one.area, fwhm)) if one.lines is None else one for one in alike)
+    zero, offsets, placed = np.subtract(zero_of(sheet, origin), offset), [], []
     for number, design in enumerate(each):
         with _naming(z[plan_of.index(number)]):
             alone = to_expose(design, process.resin, spot)
-            check_fits(_translated(alone, -zero), machine, origin, offset)
+            placed.append(_translated(to_expose(alike[number], process.resin, spot), -zero))
+            check_fits(placed[-1], machine, origin, offset)
             x, y = np.array(zero_of(alone, origin)) - zero
             offsets.append((float(x), float(y)))
     whole = _translated(exposed, -zero)
     told = dict.fromkeys(sentence for one in designs for sentence in one.warnings)
-    return Stack(z, whole, process, settings, plan_of, each, tuple(offsets), (*notes, *told))
+    return Stack(z, whole, process, settings, plan_of, each, tuple(offsets), tuple(placed), (*notes, *told))
 
 
 def _checked(
@@ -324,11 +342,37 @@ def plan_stack(stack: Stack, *, settle: float = 0.0, progress: ColourListener | 
         )
     )
     plans = [each[number] for number in stack.plan_of]
+    found = _in_depth(stack, plans, progress)
     warnings = (
-        *stack.notes, *_warnings(stack.z, plans), *_uneven(stack.z), *_printed_through(stack, plans)
+        *stack.notes, *_warnings(stack.z, plans), *_uneven(stack.z), *(found.warnings if found else ())
     )  # fmt: skip
-    program = _program(stack, plans, settle, warnings, range(len(plans)))
-    return LayerPlans(stack, each, settle, program, warnings)
+    program = _program(stack, _programs(plans, found), settle, warnings, range(len(plans)))
+    return LayerPlans(stack, each, settle, program, warnings, found)
+
+
+def _in_depth(stack: Stack, plans: Sequence[Plan], progress: ColourListener | None) -> InDepth | None:
+    """The layers dimmed for the light of those above them, if that can be known."""
+    if not applies(stack.process.resin, len(plans)):
+        return None
+    last = len(stack.each) - 1
+
+    def told(done: int, of: int) -> None:
+        if progress is not None:
+            progress(last, last + 1, Progress("dimming for the light from above", done, of, math.nan))
+
+    drawn = [stack.drawn[number] for number in stack.plan_of]
+    return planned_in_depth(stack.whole, drawn, plans, _thickness(stack.z), told)
+
+
+def _thickness(z: Sequence[float]) -> Floats:
+    """(K,) mm, of the layers; the lowest is as thick as the next one if it is at z 0, or far above it."""
+    each = np.diff(z, prepend=0.0)
+    usual = float(np.median(each[1:]))
+    return np.append(each[0] if 0 < each[0] <= _FIRST * usual else usual, each[1:])
+
+
+def _programs(plans: Sequence[Plan], in_depth: InDepth | None) -> tuple[MachineProgram, ...]:
+    return tuple(one.shipped for one in plans) if in_depth is None else in_depth.programs
 
 
 def _check_settle(settle: float) -> None:
@@ -337,10 +381,11 @@ def _check_settle(settle: float) -> None:
 
 
 def _program(
-    stack: Stack, plans: Sequence[Plan], settle: float, warnings: Iterable[str], numbers: Sequence[int]
-) -> str:
+    stack: Stack, programs: Sequence[MachineProgram], settle: float, warnings: Iterable[str],
+    numbers: Sequence[int],
+) -> str:  # fmt: skip
     """The verified program of some of the layers."""
-    heights, chosen = [stack.z[k] for k in numbers], [plans[k] for k in numbers]
+    heights, chosen = [stack.z[k] for k in numbers], [programs[k] for k in numbers]
     planned = len({stack.plan_of[k] for k in numbers})
     parts = f"Layers: {len(chosen)}, {planned} of them planned, z {heights[0]:g} to {heights[-1]:g} mm"
     top = header(stack.whole, stack.process, stack.settings, warnings, parts)
@@ -348,12 +393,14 @@ def _program(
     return verified(moves, stack.process.machine, top, at_height=any(stack.z))[0]
 
 
-def _stacked(heights: Sequence[float], plans: Sequence[Plan], process: Process, settle: float) -> gcode.Moves:
+def _stacked(
+    heights: Sequence[float], programs: Sequence[MachineProgram], process: Process, settle: float
+) -> gcode.Moves:
     """The moves of layers at their heights, one after the other."""
-    # What each plan measured: its path as written, after the rest with which its own program begins.
-    written = {id(one): rested(convert.to_moves(one.toolpath, process.machine)) for one in plans}
-    layers = enumerate(zip(heights, plans, strict=True), 1)
-    parts = [(f"layer {k} of {len(plans)}, z {z:g} mm", written[id(one)], z) for k, (z, one) in layers]
+    # What each program was measured by: its path as written, after the rest with which it begins.
+    written = {id(one): rested(convert.to_moves(one.path, process.machine)) for one in programs}
+    layers = enumerate(zip(heights, programs, strict=True), 1)
+    parts = [(f"layer {k} of {len(programs)}, z {z:g} mm", written[id(one)], z) for k, (z, one) in layers]
     return one_after_another(parts, process.machine, settle)
 
 
@@ -376,36 +423,4 @@ def _uneven(heights: Sequence[float]) -> tuple[str, ...]:
     return (
         f"the layers are {thickness.min():g} to {thickness.max():g} mm thick, but are all planned with one "
         "critical dose; give all one height, the first layer's too",
-    )
-
-
-def _printed_through(stack: Stack, plans: Sequence[Plan]) -> tuple[str, ...]:
-    """A sentence on how far light cures below overhangs that are wider than the spot, if that can be known.
-
-    Layers j ≥ k that lie over an overhang of layer k, each exposed with E_j at its own top z_j, leave there,
-    at the depth z below z_k, the dose e^(−z/D_p) Σ E_j e^(−(z_j − z_k)/D_p). It cures down to
-    C_d = D_p ln(Σ/E_c) (Jacobs 1992, Rapid Prototyping & Manufacturing), of which C_d − (z_k − z_(k−1)) is
-    below the layer. E_j: mJ/mm², the plan's energy over its area.
-    """
-    resin, reach = stack.process.resin, optics.fwhm(stack.process.spot) / 2
-    if resin.e_c is None or resin.penetration_depth is None or resin.tone != "negative" or resin.order != 1:
-        return ()
-    depth, power, z = resin.penetration_depth, stack.process.machine.power_max, stack.z
-    areas = [stack.each[number].area for number in stack.plan_of]
-    through: dict[float, float] = {}
-    for k in (k for k in range(1, len(z)) if stack.plan_of[k] != stack.plan_of[k - 1]):
-        over, sum_ = minus(areas[k], areas[k - 1]).buffer(-reach), 0.0
-        for j in range(k, len(z)):
-            over, share = within(over, areas[j]), np.exp((z[k] - z[j]) / depth)
-            if over.is_empty or share < _FAINT:
-                break
-            sum_ += power * plans[j].run.exposure / areas[j].area * share
-        if sum_:
-            through[z[k]] = float(cure_depth(sum_, resin.e_c, depth)) - (z[k] - z[k - 1])
-    if not through or max(through.values()) <= 0:
-        return ()
-    worst = max(through, key=through.__getitem__)
-    return (
-        f"overhangs print through by about {1000 * through[worst]:.0f} µm at most, below the layer at z "
-        f"{worst:g} mm: each layer is planned as if alone, but its light goes on below it",
     )

@@ -203,19 +203,3 @@ def test_areas_that_are_the_same() -> None:
     assert not same(one, shapely.box(0, 0, 5, 5.01), 0.001)
     assert not same(one, one.difference(shapely.box(2, 2, 3, 3), grid_size=NODING), 0.001)
     assert not same(one, affinity.translate(one, 0.5), 0.001)
-
-
-def test_overhangs_print_through_by_the_working_curve() -> None:
-    """A table on a leg: three layers over nothing, C_d = D_p ln(E/E_c Σ e^(−j h/D_p)), j = 0, 1, 2."""
-    curve = replace(WIDE.resin, e_c=WIDE.resin.critical_dose * math.exp(-0.5), penetration_depth=0.1)
-    process = replace(WIDE, resin=curve)
-    leg, top = shapely.box(10, 10, 10.8, 11.2), shapely.box(10, 10, 12, 11.2)
-    table = [(0.05 * k, leg if k < 3 else top) for k in range(1, 6)]
-    done = laserpath.plan_layers(table, process, replace(QUICK, iterations=0))
-    dose = process.machine.power_max * done.plans[-1].run.exposure / top.area
-    assert dose > curve.critical_dose, "else it would not be solid"
-    below = 0.1 * math.log(dose / curve.e_c * sum(math.exp(-0.5 * j) for j in range(3))) - 0.05
-    (sentence,) = [one for one in done.warnings if "print through" in one]
-    assert f"about {1000 * below:.0f} µm at most, below the layer at z 0.15 mm" in sentence
-    upright = laserpath.plan_layers([(0.05, top), (0.1, leg)], process, replace(QUICK, iterations=0))
-    assert not [one for one in upright.warnings if "print through" in one]

@@ -1,0 +1,387 @@
+"""Light in depth: the layers of a part, dimmed where light from the layers above does their work.
+
+The light of a layer goes on below it (`measure.columns`). Planned as if alone, all layers over an overhang
+together cure far below it, and walls come out too thick. So paths are planned for areas that are `inset`,
+and each layer gets a share w(x, y) ≤ 1 of their line energies, such that its dose E_k is within lo … hi;
+with the light L_k of the layers above, the critical dose D_c of a layer and its thickness h:
+
+    outside the layer    E_k + L_k ≤ E_c e^(h/2D_p), so that walls are right at half of its height
+    at its edge, inside  E_k + L_k ≥ the same
+    inside               E_k ≥ D_c: a layer gels by its own light, down to the one below
+    above nothing        E_c g₁ ≤ (E_k + L_k) e^(−d/D_p) ≤ E_c g₂, d from the top of the layer down to the
+                         underside; where that is not above D_c, it takes the place of the line before
+
+Light only goes down, so one sweep from the top layer down settles all. The last line leaves the first layers
+of an overhang dark, until those above no longer suffice.
+
+w is linear between nodes half an FWHM apart, and minimises by L-BFGS-B
+
+    Σ_pixels [a max(0, lo − E_k)² + max(0, E_k − hi)²]/D_c².
+
+Layers of equal area and equal lo and hi share the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import shapely
+from scipy import ndimage, sparse
+
+from laserpath.base.arrays import Bools, Floats, Indices
+from laserpath.base.compute.minimise import minimised
+from laserpath.base.errors import figure, one_line
+from laserpath.base.overlay import minus, union, within
+from laserpath.design.target import grid_for, rasterise
+from laserpath.machine import convert
+from laserpath.machine.powers import drop_dark
+from laserpath.machine.program import MachineProgram
+from laserpath.measure.columns import Columns, CuredPart, Curing
+from laserpath.physics import optics
+from laserpath.physics.dose import DoseModel, usual_model
+from laserpath.physics.resin import path_energy
+from laserpath.planning.pipeline import Plan
+from laserpath.types import Design, Grid, Machine, Process, Resin, StraightMoves, Toolpath
+
+_PIXELS_PER_FWHM = 6.0
+"""Of the grid of columns: more place seams and walls more finely, in more time."""
+_NODE_FWHM = 0.5
+"""Distance of the nodes of w: a larger one dims lines beside each other together."""
+_FITTED_PIECE_FWHM = 1 / 3
+_WRITTEN_PIECE_FWHM = 0.5
+"""Longest piece of one share in a program: a longer one lets the link feed more speed."""
+_STEPS = 32
+"""Steps of w in a program: more give more moves, whose doses differ by less than powers can tell."""
+
+_INSET_FWHM = 0.2
+"""Distance of the edges of planned areas from those drawn: a larger one makes walls thinner, most of all in
+the top layers, which have no light from above."""
+_NARROW_FWHM = 1.4
+_SLIVER_FWHM = 0.05
+
+_UNDERSIDE = (1.01, 1.06)
+"""g₁, g₂: larger ones print farther through, and let a dose that is too low by as much still cure it."""
+_RIM_FWHM = 0.8
+"""Distance from its edge from which a layer gels by its own light: a smaller one makes walls thicker."""
+_MOST_OVER = 2.0
+"""Critical doses, largest dose within `_NEAR` of an underside: a smaller one lets more layers be written."""
+_NEAR = 10.0
+"""Penetration depths above an underside within which its light is counted."""
+_TOO_LITTLE = 2.0
+"""a, weight of too low a dose: a larger one joins layers more safely, and prints farther through."""
+_ITERATIONS, _GAIN = 60, 1e-4
+_ALIKE = 0.03
+"""Critical doses by which lo and hi of layers may differ that are planned once."""
+_THROUGH = 0.02
+"""mm of print-through, or of missing thickness, above which there is a warning."""
+_FAINT = 1e-12
+"""Smallest line energy, relative to the largest: at 0 a move would have no gradient."""
+
+
+@dataclass(frozen=True, slots=True)
+class InDepth:
+    """The layers of a stack, planned for the light of those above them.
+
+    programs: (K,) of the layers, lowest first; equal ones are the same.  undimmed: what would cure if each
+    layer were exposed as it is planned by itself.  cured: what cures.  dimmed: number of different programs.
+    """
+
+    programs: tuple[MachineProgram, ...]
+    undimmed: CuredPart
+    cured: CuredPart
+    dimmed: int
+
+    __repr__ = one_line
+
+    @property
+    def sentence(self) -> str:
+        """What cures wrongly, and what would if each layer were planned alone, in one sentence."""
+        now, before = self.cured, self.undimmed
+        through = (
+            f"{_micrometres(now.through)} cure below overhangs on average, {_micrometres(before.through)} "
+            "undimmed; "
+            if now.overhangs
+            else ""
+        )
+        return (
+            f"{through}{figure(now.wrong)} of {figure(now.volume)} mm³ are cured wrongly, "
+            f"{figure(before.wrong)} mm³ undimmed"
+        )
+
+    def as_dict(self) -> dict[str, object]:
+        """Plain numbers by name, for JSON: lengths in mm, volumes in mm³."""
+        return {"cured": self.cured.as_dict(), "undimmed": self.undimmed.as_dict(), "programs": self.dimmed}
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences on the worst underside, if it prints far through or stays liquid."""
+        found, each = [], self.cured.overhangs
+        worst = max(each, key=lambda one: one.through, default=None)
+        if worst is not None and worst.through > _THROUGH:
+            found.append(
+                f"the overhang at z {worst.z:g} mm prints through by {_micrometres(worst.through)} on average"
+            )
+        weak = max(each, key=lambda one: one.short, default=None)
+        if weak is not None and weak.short > _THROUGH:
+            found.append(
+                f"the overhang at z {weak.z:g} mm comes out {_micrometres(weak.short)} too thin on "
+                "average: too little light reaches its underside"
+            )
+        return tuple(found)
+
+
+def _micrometres(length: float) -> str:
+    return f"{1000 * length:.0f} µm"
+
+
+def applies(resin: Resin, layers: int) -> bool:
+    """Whether light in depth can be planned: of several layers, and by a working curve."""
+    known = resin.e_c is not None and resin.tone == "negative" and resin.order == 1
+    return known and resin.kinetics is None and layers > 1
+
+
+def inset(area: shapely.MultiPolygon, fwhm: float) -> shapely.MultiPolygon:
+    """What a layer's path is planned for, so that light from all layers together cures the area as drawn.
+
+    That light reaches farther out than the layer's own; only what is `_NARROW_FWHM` wide or less keeps its
+    width. fwhm: of the spot, mm.
+    """
+    narrow = minus(area, _widened(_widened(area, -_NARROW_FWHM / 2 * fwhm), _NARROW_FWHM / 2 * fwhm))
+    kept = within(_widened(_widened(narrow, -_SLIVER_FWHM * fwhm), 2 * _SLIVER_FWHM * fwhm), area)
+    parts = shapely.get_parts(union([_widened(area, -_INSET_FWHM * fwhm), kept]))
+    polygons = [one for one in parts if one.geom_type == "Polygon" and not one.is_empty]
+    return shapely.MultiPolygon(polygons) if polygons else area
+
+
+def _widened(area: shapely.Geometry, by: float) -> shapely.Geometry:
+    """An area with its edges moved by a length, mm, and its corners kept."""
+    return area.buffer(by, join_style="mitre")
+
+
+def planned_in_depth(
+    whole: Design,
+    drawn: Sequence[Design],
+    plans: Sequence[Plan],
+    thickness: Floats,
+    told: Callable[[int, int], None] = lambda *_: None,
+) -> InDepth:
+    """The programs of layers for the light of those above them.
+
+    whole: what all layers expose, where the plans put it.  drawn: (K,) the areas of the layers, lowest first.
+    plans: (K,) of them, or of what is `inset` from them; equal layers have the same one.  thickness: (K,) mm.
+    told: called with the number of the layers that are done, and how many there are.
+    """
+    process, fwhm = plans[0].process, optics.fwhm(plans[0].process.spot)
+    grid = grid_for(whole, process.spot, _PIXELS_PER_FWHM)
+    areas = {id(one): area for one, area in zip(plans, drawn, strict=True)}
+    each = {id(one): _Layer.of(one, areas[id(one)], grid) for one in plans}
+    layers = [each[id(one)] for one in plans]
+    columns = Columns.of(grid, [one.solid for one in layers], thickness, fwhm)
+    undimmed, cured = Curing(columns, process.resin), Curing(columns, process.resin)
+    programs: list[MachineProgram] = []
+    for k in reversed(range(len(plans))):
+        bounds = _Bounds.of(columns, k, cured.light, process.resin, fwhm)
+        found = layers[k].within(bounds)
+        undimmed.add(layers[k].dose)
+        cured.add(found.dose)
+        programs.append(found.program)
+        told(len(programs), len(plans))
+    dimmed = len({id(one) for one in programs})
+    return InDepth(tuple(reversed(programs)), undimmed.result(), cured.result(), dimmed)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Bounds:
+    """lo, hi: (rows, columns) mJ/mm², between which the dose of a layer is to be."""
+
+    lo: Floats
+    hi: Floats
+
+    @classmethod
+    def of(cls, columns: Columns, k: int, light: Floats, resin: Resin, fwhm: float) -> _Bounds:
+        """Those of layer k. light: (rows, columns) mJ/mm², of the layers above, at its top."""
+        e_c, d_p, d_c = float(resin.e_c or 1.0), float(resin.penetration_depth or 1.0), resin.critical_dose
+        solid, depth = columns.solid[k], columns.above_nothing(k)
+        at_walls = np.maximum(e_c * np.exp(columns.thickness[k] / (2 * d_p)) - light, 0.0)
+        near = solid & (depth < _NEAR * d_p)
+        underside = e_c * np.exp(np.where(near, depth, 0.0) / d_p)
+        low, high = (np.maximum(g * underside - light, 0.0) for g in _UNDERSIDE)
+        inside = _inside(solid & (~near | (low >= d_c)), columns.grid, fwhm)
+        lo = np.where(solid, np.where(inside, np.maximum(at_walls, d_c), at_walls), 0.0)
+        hi = np.where(solid, np.inf, at_walls)
+        most = np.where(inside, np.maximum(_MOST_OVER * d_c, lo), np.inf)
+        hi = np.where(near, np.minimum(high, most), hi)
+        return cls(np.where(near, np.minimum(np.minimum(lo, low), hi), lo), hi)
+
+    def like(self, other: _Bounds, tolerance: float, most: float) -> bool:
+        """Whether both differ by no more than `tolerance`, mJ/mm²; above `most` they need not be equal."""
+        pairs = ((self.lo, other.lo), (self.hi, other.hi))
+        return all(np.abs(np.minimum(a, most) - np.minimum(b, most)).max() <= tolerance for a, b in pairs)
+
+
+def _inside(area: Bools, grid: Grid, fwhm: float) -> Bools:
+    """What is `_RIM_FWHM` from the edge of an area, and the middle of what is narrower than that."""
+    distance = ndimage.distance_transform_edt(area)
+    around = ndimage.maximum_filter(distance, 2 * round(fwhm / 2 / grid.pitch) + 1)
+    inside: Bools = area & ((distance >= _RIM_FWHM * fwhm / grid.pitch) | (distance >= around))
+    return inside
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Dimmed:
+    """A layer's program for the light above it, and its dose, (rows, columns) mJ/mm², as executed."""
+
+    bounds: _Bounds
+    program: MachineProgram
+    dose: Floats
+
+
+@dataclass(slots=True, eq=False)
+class _Layer:
+    """One plan on the grid of columns. dose: (rows, columns) mJ/mm², of its program as it is, as executed.
+
+    solid: the area as drawn.  xy: (N+1, 2) mm, energy: (N,) mJ/mm, of the executed path in short pieces.
+    by_node: (N, nodes) sparse, the w of pieces by those of nodes.  made: programs for different light above.
+    """
+
+    plan: Plan
+    model: DoseModel
+    solid: Bools
+    dose: Floats
+    xy: Floats
+    energy: Floats
+    by_node: Any
+    made: list[_Dimmed]
+
+    @classmethod
+    def of(cls, plan: Plan, drawn: Design, grid: Grid) -> _Layer:
+        """A plan, and the area that it is for."""
+        process, fwhm = plan.process, optics.fwhm(plan.process.spot)
+        model = usual_model(grid, process.spot)
+        executed = plan.shipped.executed
+        xy, source = _cut(executed, _FITTED_PIECE_FWHM * fwhm)
+        return cls(
+            plan, model,
+            solid=rasterise(drawn, grid).coverage >= 0.5,
+            dose=_exposed(model, executed), xy=xy, energy=path_energy(executed, process.spot)[source],
+            by_node=_Nodes.of(grid, fwhm).at((xy[1:] + xy[:-1]) / 2), made=[],
+        )  # fmt: skip
+
+    def within(self, bounds: _Bounds) -> _Dimmed:
+        """The program whose dose is nearest to the bounds; one that was made for equal ones, if there is."""
+        d_c, most = self.plan.process.resin.critical_dose, float(self.dose.max())
+        for made in reversed(self.made):
+            if bounds.like(made.bounds, _ALIKE * d_c, most):
+                return made
+        program, dose = self.plan.shipped, self.dose
+        if (dose < bounds.lo).any() or (dose > bounds.hi).any():
+            path = _written(self.plan.shipped.path, self._shares(bounds), self.plan.process, self.model.grid)
+            if path.on.any():  # else all of it hangs on nothing, and is exposed as it is
+                moves = convert.to_moves(path, self.plan.process.machine)
+                program = MachineProgram.of_moves(moves, self.plan.process)
+                dose = _exposed(self.model, program.executed)
+        self.made.append(_Dimmed(bounds, program, dose))
+        return self.made[-1]
+
+    def _shares(self, bounds: _Bounds) -> Floats:
+        """The w of the nodes."""
+        d_c, faint = self.plan.process.resin.critical_dose, _FAINT * float(self.energy.max())
+
+        def loss(shares: Floats) -> tuple[float, Floats]:
+            energy = self.energy * (self.by_node @ shares)
+            dose = self.model.line_dose(self.xy, energy)
+            lack = np.maximum(bounds.lo - dose, 0.0) / d_c
+            more = np.maximum(dose - bounds.hi, 0.0) / d_c
+            slope = 2 * (more - _TOO_LITTLE * lack) / d_c
+            lit = np.maximum(energy, np.where(self.energy > 0, faint, 0.0))
+            by_energy = self.model.line_gradient(self.xy, lit, slope).line_energy
+            return float((_TOO_LITTLE * lack**2 + more**2).sum()), self.by_node.T @ (by_energy * self.energy)
+
+        start = self._start(bounds)
+        options = {"maxiter": _ITERATIONS, "ftol": _GAIN, "gtol": 0.0}
+        return minimised(loss, start, options, bounds=[(0.0, 1.0)] * len(start)).x
+
+    def _start(self, bounds: _Bounds) -> Floats:
+        """The w of the nodes by which the dose would be below `hi`, if it did not spread."""
+        nodes = _Nodes.of(self.model.grid, optics.fwhm(self.plan.process.spot))
+        lit = self.dose > 0.3 * self.plan.process.resin.critical_dose
+        share = np.where(lit, np.minimum(bounds.hi, self.dose) / np.maximum(self.dose, 1e-30), 1.0)
+        rows, columns = np.mgrid[: nodes.shape[0], : nodes.shape[1]] * (nodes.pitch / self.model.grid.pitch)
+        found: Floats = ndimage.map_coordinates(share, [rows, columns], order=0, mode="nearest").ravel()
+        return np.clip(found, 0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Nodes:
+    """Nodes over a grid, between which w is linear. origin, pitch: mm.  shape: (rows, columns)."""
+
+    origin: tuple[float, float]
+    pitch: float
+    shape: tuple[int, int]
+
+    @classmethod
+    def of(cls, grid: Grid, fwhm: float) -> _Nodes:
+        pitch = _NODE_FWHM * fwhm
+        rows, columns = (int(np.ceil(n * grid.pitch / pitch)) + 2 for n in grid.shape)
+        return cls(grid.origin, pitch, (rows, columns))
+
+    def at(self, xy: Floats) -> Any:
+        """(N, nodes) sparse, the linear interpolation at xy (N, 2) mm."""
+        place = (xy - self.origin) / self.pitch
+        low = np.clip(np.floor(place).astype(np.int64), 0, np.array(self.shape[::-1]) - 2)
+        right, up = np.clip(place - low, 0.0, 1.0).T
+        first = low[:, 1] * self.shape[1] + low[:, 0]
+        node = np.stack([first, first + 1, first + self.shape[1], first + self.shape[1] + 1], axis=1)
+        part = np.stack([(1 - up) * (1 - right), (1 - up) * right, up * (1 - right), up * right], axis=1)
+        row = np.repeat(np.arange(len(xy)), 4)
+        size = (len(xy), self.shape[0] * self.shape[1])
+        return sparse.csr_matrix((part.ravel(), (row, node.ravel())), shape=size)
+
+
+def _cut(path: StraightMoves, longest: float) -> tuple[Floats, Indices]:
+    """The vertices of a path whose lit moves are cut into equal pieces, and the move of each piece."""
+    pieces = np.where(path.on, np.maximum(np.ceil(path.length / longest - 1e-9), 1), 1).astype(np.int64)
+    source = np.repeat(np.arange(len(pieces)), pieces)
+    number = np.arange(len(source)) - (np.cumsum(pieces) - pieces)[source]
+    share = ((number + 1) / pieces[source])[:, None]
+    ends = (1 - share) * path.xy[source] + share * path.xy[source + 1]
+    return np.vstack([path.xy[:1], ends]), source
+
+
+def _exposed(model: DoseModel, path: Toolpath) -> Floats:
+    """(rows, columns) mJ/mm². The error of an FFT may be below 0."""
+    return np.maximum(model.dose(path), 0.0)
+
+
+def _written(path: Toolpath, shares: Floats, process: Process, grid: Grid) -> Toolpath:
+    """A path as written, dimmed. shares: w at the nodes over the grid.
+
+    Moves keep their speeds where w is 1; else powers are on levels, and speeds make up for the rounding.
+    """
+    machine, fwhm = process.machine, optics.fwhm(process.spot)
+    light = convert.as_light(path, machine).power
+    xy, source = _cut(path, _WRITTEN_PIECE_FWHM * fwhm)
+    share = np.rint(_STEPS * (_Nodes.of(grid, fwhm).at((xy[1:] + xy[:-1]) / 2) @ shares)) / _STEPS
+    share = np.where(path.on[source], share, 1.0)
+    last = np.append((source[1:] != source[:-1]) | (share[1:] != share[:-1]), True)
+    xy, source, share = xy[np.append(True, last)], source[last], share[last]
+    power, speed = _on_levels(light[source], path.speed[source], share, machine)
+    kept = share == 1
+    return drop_dark(
+        Toolpath(xy, np.where(kept, path.power[source], power), np.where(kept, path.speed[source], speed))
+    )
+
+
+def _on_levels(light: Floats, speed: Floats, share: Floats, machine: Machine) -> tuple[Floats, Floats]:
+    """Powers as written, mW, and speeds, mm/s, that give shares (N,) of the line energies light/speed."""
+    wanted = share * light
+    dark = wanted < machine.power_min / 2
+    level = np.clip(np.floor(machine.level_for(wanted) + 1e-9), machine.level_min, machine.power_levels)
+    as_fast = speed * machine.power_of(level) / np.maximum(wanted, machine.power_min / 2)
+    fastest = np.maximum(speed, min(machine.speed_max))
+    power = machine.power_max * level / machine.power_levels
+    rapid = min(machine.rapid_speed)
+    return np.where(dark, 0.0, power), np.where(dark, rapid, np.minimum(as_fast, fastest))
