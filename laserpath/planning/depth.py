@@ -177,13 +177,13 @@ def planned_in_depth(
     process, fwhm = plans[0].process, optics.fwhm(plans[0].process.spot)
     grid = grid_for(whole, process.spot, _PIXELS_PER_FWHM)
     areas = {id(one): area for one, area in zip(plans, drawn, strict=True)}
-    each = {id(one): _Layer.of(one, areas[id(one)], grid) for one in plans}
+    each = {id(one): _PlannedLayer.of(one, areas[id(one)], grid) for one in plans}
     layers = [each[id(one)] for one in plans]
     columns = Columns.of(grid, [one.solid for one in layers], thickness, fwhm)
     undimmed, cured = Curing(columns, process.resin), Curing(columns, process.resin)
     programs: list[MachineProgram] = []
     for k in reversed(range(len(plans))):
-        bounds = _Bounds.of(columns, k, cured.light, process.resin, fwhm)
+        bounds = _DoseBounds.of(columns, k, cured.light, process.resin, fwhm)
         found = layers[k].within(bounds)
         undimmed.add(layers[k].dose)
         cured.add(found.dose)
@@ -194,14 +194,14 @@ def planned_in_depth(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Bounds:
+class _DoseBounds:
     """lo, hi: (rows, columns) mJ/mm², between which the dose of a layer is to be."""
 
     lo: Floats
     hi: Floats
 
     @classmethod
-    def of(cls, columns: Columns, k: int, light: Floats, resin: Resin, fwhm: float) -> _Bounds:
+    def of(cls, columns: Columns, k: int, light: Floats, resin: Resin, fwhm: float) -> _DoseBounds:
         """Those of layer k. light: (rows, columns) mJ/mm², of the layers above, at its top."""
         e_c, d_p, d_c = float(resin.e_c or 1.0), float(resin.penetration_depth or 1.0), resin.critical_dose
         solid, depth = columns.solid[k], columns.above_nothing(k)
@@ -216,7 +216,7 @@ class _Bounds:
         hi = np.where(near, np.minimum(high, most), hi)
         return cls(np.where(near, np.minimum(np.minimum(lo, low), hi), lo), hi)
 
-    def like(self, other: _Bounds, tolerance: float, most: float) -> bool:
+    def like(self, other: _DoseBounds, tolerance: float, most: float) -> bool:
         """Whether both differ by no more than `tolerance`, mJ/mm²; above `most` they need not be equal."""
         pairs = ((self.lo, other.lo), (self.hi, other.hi))
         return all(np.abs(np.minimum(a, most) - np.minimum(b, most)).max() <= tolerance for a, b in pairs)
@@ -234,13 +234,13 @@ def _inside(area: Bools, grid: Grid, fwhm: float) -> Bools:
 class _Dimmed:
     """A layer's program for the light above it, and its dose, (rows, columns) mJ/mm², as executed."""
 
-    bounds: _Bounds
+    bounds: _DoseBounds
     program: MachineProgram
     dose: Floats
 
 
 @dataclass(slots=True, eq=False)
-class _Layer:
+class _PlannedLayer:
     """One plan on the grid of columns. dose: (rows, columns) mJ/mm², of its program as it is, as executed.
 
     solid: the area as drawn.  xy: (N+1, 2) mm, energy: (N,) mJ/mm, of the executed path in short pieces.
@@ -257,7 +257,7 @@ class _Layer:
     made: list[_Dimmed]
 
     @classmethod
-    def of(cls, plan: Plan, drawn: Design, grid: Grid) -> _Layer:
+    def of(cls, plan: Plan, drawn: Design, grid: Grid) -> _PlannedLayer:
         """A plan, and the area that it is for."""
         process, fwhm = plan.process, optics.fwhm(plan.process.spot)
         model = usual_model(grid, process.spot)
@@ -267,10 +267,10 @@ class _Layer:
             plan, model,
             solid=rasterise(drawn, grid).coverage >= 0.5,
             dose=_exposed(model, executed), xy=xy, energy=path_energy(executed, process.spot)[source],
-            by_node=_Nodes.of(grid, fwhm).at((xy[1:] + xy[:-1]) / 2), made=[],
+            by_node=_ShareNodes.of(grid, fwhm).at((xy[1:] + xy[:-1]) / 2), made=[],
         )  # fmt: skip
 
-    def within(self, bounds: _Bounds) -> _Dimmed:
+    def within(self, bounds: _DoseBounds) -> _Dimmed:
         """The program whose dose is nearest to the bounds; one that was made for equal ones, if there is."""
         d_c, most = self.plan.process.resin.critical_dose, float(self.dose.max())
         for made in reversed(self.made):
@@ -286,7 +286,7 @@ class _Layer:
         self.made.append(_Dimmed(bounds, program, dose))
         return self.made[-1]
 
-    def _shares(self, bounds: _Bounds) -> Floats:
+    def _shares(self, bounds: _DoseBounds) -> Floats:
         """The w of the nodes."""
         d_c, faint = self.plan.process.resin.critical_dose, _FAINT * float(self.energy.max())
 
@@ -304,9 +304,9 @@ class _Layer:
         options = {"maxiter": _ITERATIONS, "ftol": _GAIN, "gtol": 0.0}
         return minimised(loss, start, options, bounds=[(0.0, 1.0)] * len(start)).x
 
-    def _start(self, bounds: _Bounds) -> Floats:
+    def _start(self, bounds: _DoseBounds) -> Floats:
         """The w of the nodes by which the dose would be below `hi`, if it did not spread."""
-        nodes = _Nodes.of(self.model.grid, optics.fwhm(self.plan.process.spot))
+        nodes = _ShareNodes.of(self.model.grid, optics.fwhm(self.plan.process.spot))
         lit = self.dose > 0.3 * self.plan.process.resin.critical_dose
         share = np.where(lit, np.minimum(bounds.hi, self.dose) / np.maximum(self.dose, 1e-30), 1.0)
         rows, columns = np.mgrid[: nodes.shape[0], : nodes.shape[1]] * (nodes.pitch / self.model.grid.pitch)
@@ -315,7 +315,7 @@ class _Layer:
 
 
 @dataclass(frozen=True, slots=True)
-class _Nodes:
+class _ShareNodes:
     """Nodes over a grid, between which w is linear. origin, pitch: mm.  shape: (rows, columns)."""
 
     origin: tuple[float, float]
@@ -323,7 +323,7 @@ class _Nodes:
     shape: tuple[int, int]
 
     @classmethod
-    def of(cls, grid: Grid, fwhm: float) -> _Nodes:
+    def of(cls, grid: Grid, fwhm: float) -> _ShareNodes:
         pitch = _NODE_FWHM * fwhm
         rows, columns = (int(np.ceil(n * grid.pitch / pitch)) + 2 for n in grid.shape)
         return cls(grid.origin, pitch, (rows, columns))
@@ -364,7 +364,7 @@ def _written(path: Toolpath, shares: Floats, process: Process, grid: Grid) -> To
     machine, fwhm = process.machine, optics.fwhm(process.spot)
     light = convert.as_light(path, machine).power
     xy, source = _cut(path, _WRITTEN_PIECE_FWHM * fwhm)
-    share = np.rint(_STEPS * (_Nodes.of(grid, fwhm).at((xy[1:] + xy[:-1]) / 2) @ shares)) / _STEPS
+    share = np.rint(_STEPS * (_ShareNodes.of(grid, fwhm).at((xy[1:] + xy[:-1]) / 2) @ shares)) / _STEPS
     share = np.where(path.on[source], share, 1.0)
     last = np.append((source[1:] != source[:-1]) | (share[1:] != share[:-1]), True)
     xy, source, share = xy[np.append(True, last)], source[last], share[last]
