@@ -158,6 +158,11 @@ PARTS: Options = {
             "is_flag": True,
             "help": "A program for each layer of a part: DESIGN-001.gcode …  [one for all]",
         },
+        "--resume": {
+            "is_flag": True,
+            "help": "Keep what is found for each layer of a part in the folder DESIGN.layers until the "
+            "program is written; called again after an interruption, go on with that  [start anew]",
+        },
     },
 }
 """Of a part, which is cut into layers."""

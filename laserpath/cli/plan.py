@@ -92,7 +92,7 @@ class Made:
 
 def check_parts(given: Mapping[str, Any], values: Mapping[str, Any]) -> None:
     """Refuse options that say nothing about this drawing: with --colours or --layers, or without them."""
-    for name in ("apart", "settle"):
+    for name in ("apart", "settle", "resume"):
         if given.get(name):
             raise InputError(f"--{name} is for the layers of a part (STL, 3MF, OBJ), and this is a drawing")
     if values.get("layers") and values.get("grey"):
@@ -261,7 +261,7 @@ def plan_sliced(job: Job, meter: Meter) -> Made:
     from laserpath.design import FLATTEN_FWHM
     from laserpath.design.part import load_part
     from laserpath.physics import optics
-    from laserpath.planning import stacked
+    from laserpath.planning import Keeping, stacked
 
     file, machine, given = Path(job.file), job.process.machine, job.given
     layer = _thickness(job)
@@ -287,10 +287,13 @@ def plan_sliced(job: Job, meter: Meter) -> Made:
     for note in stack.notes:
         job.talk.warn(note)
     # A part of a stack is of no use, so one Ctrl-C stops at once.
-    done = slicer.planned(stack, given["settle"] or 0.0, job.talk, meter, job.check)
+    keeping = Keeping(job.folder / f"{file.stem}.layers") if given["resume"] else None
+    done = slicer.planned(stack, given["settle"] or 0.0, job.talk, meter, job.check, keeping)
     job.check()
     meter.writing()
     written = done.write(job.folder, apart=given["apart"])
+    if keeping is not None:
+        keeping.clear()
     return Made(
         done.warnings,
         as_json=lambda: _sliced_json(done, written),

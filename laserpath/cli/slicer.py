@@ -22,7 +22,7 @@ from laserpath.config.options import setting
 
 if TYPE_CHECKING:
     from laserpath.cli.progress import Meter
-    from laserpath.planning import LayerPlans, Stack
+    from laserpath.planning import Keeping, LayerPlans, Stack
     from laserpath.types import Process, Settings
 
 ARGUMENTS = "LASERPATH_ARGS"
@@ -121,9 +121,17 @@ def _inputs(given: Mapping[str, Any]) -> tuple[Process, Settings]:
 
 
 def planned(
-    stack: Stack, settle: float, talk: show.Talk, meter: Meter, check: Callable[[], None]
+    stack: Stack,
+    settle: float,
+    talk: show.Talk,
+    meter: Meter,
+    check: Callable[[], None],
+    keeping: Keeping | None = None,
 ) -> LayerPlans:
-    """Print the forecast of the layers, and plan them. check: raises if the user has interrupted."""
+    """Print the forecast of the layers, and plan them. check: raises if the user has interrupted.
+
+    keeping: of what is found for each layer.
+    """
     from laserpath.planning import forecast_stack, plan_stack, together
 
     each = forecast_stack(stack)
@@ -132,7 +140,8 @@ def planned(
     progress.tell_expected(together(stack, each, settle), talk)
     meter.expect(*each)
     check()
-    return plan_stack(stack, settle=settle, progress=progress.of_several(meter, check))
+    listen = progress.of_several(meter, check)
+    return plan_stack(stack, settle=settle, progress=listen, keeping=keeping)
 
 
 def missed(done: LayerPlans) -> str:

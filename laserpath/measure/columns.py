@@ -37,7 +37,7 @@ _LAYERS_LATER = 16
 
 _MOST = 0.9
 """Share of an underside that is to be gelled: a larger one also counts its rims."""
-_NEARLY = 0.1
+_NEARLY = 0.2
 """Part of a layer at an underside that need not be gelled yet, as its last light comes from far above."""
 
 
@@ -95,7 +95,7 @@ class Overhang:
 
     through, deepest: mm, mean and largest thickness that cures below it.  short: mm, mean thickness that is
     missing above it.  later: number of layers after its own until nine tenths of it are gelled down to z,
-    but for a tenth of the layer; None if it never is.
+    but for a fifth of the layer; None if it never is.
     """
 
     z: float

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from laserpath.planning.costs import PlanStep
     from laserpath.planning.forecasts import Forecast, forecast
     from laserpath.planning.headers import header
+    from laserpath.planning.keeping import Keeping
     from laserpath.planning.matrix import DoseMatrix, forecast_matrix, matrix_paths, plan_matrix
     from laserpath.planning.optimise.loop import Progress
     from laserpath.planning.output import paths_of, paths_of_all
@@ -38,10 +39,10 @@ if TYPE_CHECKING:
     from laserpath.planning.unconstrained import limit
 
 __all__ = [
-    "BoardPlans", "ColourPlans", "DoseMatrix", "Forecast", "LayerPlans", "Plan", "PlanStep", "Progress",
-    "Stack", "adding_doses", "check_joined", "forecast", "forecast_matrix", "forecast_stack", "header",
-    "limit", "matrix_paths", "paths_of", "paths_of_all", "plan", "plan_board", "plan_colours", "plan_layers",
-    "plan_matrix", "plan_stack", "sensitivity", "stacked", "together",
+    "BoardPlans", "ColourPlans", "DoseMatrix", "Forecast", "Keeping", "LayerPlans", "Plan", "PlanStep",
+    "Progress", "Stack", "adding_doses", "check_joined", "forecast", "forecast_matrix", "forecast_stack",
+    "header", "limit", "matrix_paths", "paths_of", "paths_of_all", "plan", "plan_board", "plan_colours",
+    "plan_layers", "plan_matrix", "plan_stack", "sensitivity", "stacked", "together",
 ]  # fmt: skip
 
 __getattr__, __dir__ = attach(
@@ -52,6 +53,7 @@ __getattr__, __dir__ = attach(
         "costs": ("PlanStep",),
         "forecasts": ("Forecast", "forecast"),
         "headers": ("header",),
+        "keeping": ("Keeping",),
         "matrix": ("DoseMatrix", "forecast_matrix", "matrix_paths", "plan_matrix"),
         "optimise.loop": ("Progress",),
         "output": ("paths_of", "paths_of_all"),

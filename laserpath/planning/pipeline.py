@@ -36,6 +36,7 @@ from laserpath.physics.dose import usual_model
 from laserpath.planning.curve.follow import too_wide
 from laserpath.planning.dots import run_out
 from laserpath.planning.headers import header
+from laserpath.planning.keeping import Keeping, Solved
 from laserpath.planning.optimise.loop import Progress, dose_to_size, tell
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.output import Planned, files_of
@@ -155,10 +156,13 @@ def plan(
     process: Process | None = None,
     settings: Settings | None = None,
     progress: Listener | None = None,
+    *,
+    keeping: Keeping | None = None,
 ) -> Plan:
     """Plan a design for a process; `progress` is called in each iteration.
 
     design: a file, a `Design`, or polygons of Shapely, which become a `Design` named 'design'; mm, y up.
+    keeping: of what takes long, to go on after an interruption.
     Raises InputError for input that cannot be used. A KeyboardInterrupt while optimising stops the optimiser;
     the plan is then finished with the best path so far.
     """
@@ -174,13 +178,14 @@ def plan(
     scene = task.overview
     _ = scene.target, scene.sampler  # once, before two threads ask for them
     with Beside(partial(affordable_limit, task)) as limit:
-        return replace(_planned(task, limit, progress), notes=placement.notes)
+        make = partial(_solved, task, progress)
+        solved = make() if keeping is None else keeping.solved((design, process, settings), make)
+        return replace(_planned(task, solved, limit, progress), notes=placement.notes)
 
 
-def _planned(task: Task, limit: Beside[Limit | None], progress: Listener | None) -> Plan:
-    """The plan of a task. limit: its unconstrained optimum, which is computed meanwhile."""
-    design, settings, scene = task.design, task.settings, task.scene
-    spot, machine = scene.spot, task.machine
+def _solved(task: Task, progress: Listener | None) -> Solved:
+    """The optimiser's result, and the path that it started from."""
+    settings, spot, machine = task.settings, task.scene.spot, task.machine
     model, objective = usual_model(task.overview.grid, spot), Objective.of(task.overview)
     curve = directed(start_curve(task, progress), task)
     start = to_levels(dose_to_size(curve.path, model, objective, machine), machine, spot)
@@ -188,10 +193,16 @@ def _planned(task: Task, limit: Beside[Limit | None], progress: Listener | None)
     chosen = replace(task, settings=replace(settings, initial=curve.initial))
     begun = energies(start, spot) if curve.tried is None else curve.tried
     solution = solve_within(begun, chosen, progress, stopped=curve.stopped, ship=ship)
+    return Solved(start, solution)
+
+
+def _planned(task: Task, solved: Solved, limit: Beside[Limit | None], progress: Listener | None) -> Plan:
+    """The plan of a task that is solved. limit: its unconstrained optimum, which is computed meanwhile."""
+    design, spot, solution = task.design, task.scene.spot, solved.solution
     tell(progress, PlanPart.MEASURE)
     ended = (f"the optimiser was {solution.result}",) if solution.stopped else ()
     warnings = (*ended, *design.warnings, *too_fine(design, spot), *too_wide(design, task.process))
-    finished = _finished(start, solution, task, warnings)
+    finished = _finished(solved.start, solution, task, warnings)
     found = limit.result(lambda now: tell(progress, now.stage, now.iteration, now.of))
     return replace(finished, report=replace(finished.report, limit=found))
 

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -38,6 +38,7 @@ from laserpath.physics import optics
 from laserpath.planning.depth import InDepth, applies, inset, planned_in_depth
 from laserpath.planning.forecasts import Forecast, forecast
 from laserpath.planning.headers import header
+from laserpath.planning.keeping import Keeping
 from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.pipeline import ColourListener, Plan, listener_of, plan
 from laserpath.types import Design, Machine, Point, Process, Settings
@@ -174,6 +175,7 @@ def plan_layers(
     name: str = "layers",
     settle: float = 0.0,
     progress: ColourListener | None = None,
+    keep: str | Path | None = None,
 ) -> LayerPlans:
     """Plan layers, equal ones once, with one zero, and join them to one program.
 
@@ -182,10 +184,12 @@ def plan_layers(
     The origin of the settings is that of all layers together; by default it is that of their coordinates.
     No best of all paths is computed for a layer, as with `report="brief"`.
     progress: called with the number of the plan, from 0, how many there are, and the plan's progress.
+    keep: folder for what is found for each layer; after an interruption, the same call goes on where it was.
     Raises InputError for input that cannot be used.
     """
     stack = stacked(layers, process or Process(), settings or Settings(), name=name)
-    return plan_stack(stack, settle=settle, progress=progress)
+    keeping = None if keep is None else Keeping(Path(keep))
+    return plan_stack(stack, settle=settle, progress=progress, keeping=keeping)
 
 
 def stacked(
@@ -329,15 +333,22 @@ def together(stack: Stack, each: Sequence[Forecast], settle: float = 0.0) -> For
     )
 
 
-def plan_stack(stack: Stack, *, settle: float = 0.0, progress: ColourListener | None = None) -> LayerPlans:
+def plan_stack(
+    stack: Stack,
+    *,
+    settle: float = 0.0,
+    progress: ColourListener | None = None,
+    keeping: Keeping | None = None,
+) -> LayerPlans:
     """Plan the layers, equal ones once, and put them into one program.
 
-    settle: s, dark wait at each new height.
+    settle: s, dark wait at each new height.  keeping: of what is found for each layer.
     """
     _check_settle(settle)
     of = len(stack.each)
+    planned = plan if keeping is None else partial(plan, keeping=keeping)
     each = stack.of_each(
-        lambda number, design, settings: plan(
+        lambda number, design, settings: planned(
             design, stack.process, settings, listener_of(progress, number, of)
         )
     )

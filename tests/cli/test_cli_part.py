@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,8 +15,10 @@ from sets import one_fast
 
 import gcode
 import laserpath
+from laserpath.cli.ending import Stopped
 from laserpath.config import profiles
 from laserpath.machine import convert
+from laserpath.planning import pipeline
 from laserpath.planning import stack as stacks
 from laserpath.types import Process, Settings, Spot
 
@@ -76,6 +79,34 @@ def test_a_part_is_one_program_and_equal_layers_are_planned_once(
     assert np.count_nonzero(moves.dwell == 1.5) == 5
     assert "; from part.stl; cut into 5 layers of 0.1 mm" in program.replace("\n; ", "; ")
     assert "5 layers, of which 2 differ" in err
+
+
+@pytest.mark.slow
+def test_an_interrupted_run_goes_on_and_ends_with_the_same_bytes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is stopped while the second of two different layers is solved, and only that one is solved again."""
+    arguments = ("plan", "part.stl", "--layer", "0.25mm", *QUICK)
+    assert run(*arguments, "-o", "at-once") == 0
+    solve, solved = pipeline.solve_within, []
+
+    def counted(*given: Any, **named: Any) -> Any:
+        solved.append(given)
+        if len(solved) == 2:
+            raise Stopped
+        return solve(*given, **named)
+
+    monkeypatch.setattr(pipeline, "solve_within", counted)
+    assert run(*arguments, "-o", "out", "--resume") == 130
+    (kept,) = Path("out/part.layers").iterdir()
+    assert run(*arguments, "-o", "out", "--resume") == 0
+    assert len(solved) == 3
+    assert [path.name for path in Path("out").iterdir()] == ["part.gcode"], "nothing is left"
+    assert Path("out/part.gcode").read_bytes() == Path("at-once/part.gcode").read_bytes()
+    kept.parent.mkdir()
+    kept.write_text("{")
+    assert run(*arguments, "-o", "out", "--resume") == 2
+    assert "of an interrupted run cannot be read: remove it" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
@@ -13,12 +14,15 @@ from builders import executed
 
 import laserpath
 from laserpath.base.arrays import Floats
+from laserpath.base.overlay import minus, union
 from laserpath.design.target import rasterise
-from laserpath.measure.columns import Columns, Curing
+from laserpath.measure.columns import Columns, CuredPart, Curing
 from laserpath.physics.dose import usual_model
 from laserpath.planning import depth
 from laserpath.planning.stack import _thickness
 from laserpath.types import Machine, Process, Resin, Settings, Spot
+
+Layers = list[tuple[float, shapely.Geometry]]
 
 H = 0.05
 CURVE = Resin(critical_dose=0.085 * math.exp(0.5), e_c=0.085, penetration_depth=0.1)
@@ -40,6 +44,7 @@ def in_depth() -> depth.InDepth:
     return found
 
 
+@pytest.mark.slow
 def test_an_overhang_prints_through_by_less_than_20_um() -> None:
     found = in_depth()
     (before,), (after,) = found.undimmed.overhangs, found.cured.overhangs
@@ -66,6 +71,7 @@ def doses() -> list[Floats]:
     return found
 
 
+@pytest.mark.slow
 def test_what_is_told_is_what_the_program_cures() -> None:
     """Executed as a whole, and added up from its light."""
     grid = depth.grid_for(table().stack.whole, PROCESS.spot, depth._PIXELS_PER_FWHM)
@@ -79,6 +85,7 @@ def test_what_is_told_is_what_the_program_cures() -> None:
     assert found.through == pytest.approx(told.through, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_layers_gel_by_their_own_light_above_what_is_solid() -> None:
     """All but a twentieth of what is not at an edge has D_c in its own turn."""
     for k, dose in enumerate(doses()):
@@ -90,9 +97,98 @@ def test_layers_gel_by_their_own_light_above_what_is_solid() -> None:
             assert np.mean(own >= 0.97 * CURVE.critical_dose) > 0.9, k
 
 
+@pytest.mark.slow
 def test_a_resin_without_a_working_curve_is_planned_as_before() -> None:
     plain = replace(PROCESS, resin=replace(CURVE, e_c=None, penetration_depth=None))
     assert laserpath.plan_layers(TABLE[3:5], plain, QUICK).in_depth is None
+
+
+def stairs() -> Layers:
+    """Four steps of 0.2 mm, each 0.4 mm farther out."""
+    return [(H * (k + 1), shapely.box(0, 0, 0.6 + 0.4 * (k // 4), 0.8)) for k in range(16)]
+
+
+def bridge() -> Layers:
+    """A beam of 0.4 mm over a gap of 1.2 mm."""
+    legs = union([shapely.box(0, 0, 0.4, 0.6), shapely.box(1.6, 0, 2.0, 0.6)])
+    return [(H * (k + 1), legs if k < 8 else shapely.box(0, 0, 2.0, 0.6)) for k in range(16)]
+
+
+def channel() -> Layers:
+    """A channel of 0.3 × 0.3 mm through a block."""
+    block = shapely.box(0, 0, 1.5, 0.8)
+    open_ = minus(block, shapely.box(0.6, 0, 0.9, 0.8))
+    return [(H * (k + 1), open_ if 4 <= k < 10 else block) for k in range(18)]
+
+
+def text() -> Layers:
+    """A plate with a T cut into it from below, and another on top."""
+    plate = shapely.box(0, 0, 1.5, 1.4)
+    t = union([shapely.box(0.3, 0.9, 1.2, 1.1), shapely.box(0.65, 0.3, 0.85, 1.1)])
+    return [(H * (k + 1), minus(plate, t) if k < 4 else plate if k < 12 else t) for k in range(16)]
+
+
+def lattice() -> Layers:
+    """Four courses of bars, 0.25 mm wide and 0.3 mm high, each across those below."""
+    along = union([shapely.box(0, y, 1.7, y + 0.25) for y in (0, 0.48, 0.96, 1.44)])
+    across = union([shapely.box(x, 0, x + 0.25, 1.69) for x in (0, 0.48, 0.96, 1.44)])
+    return [(H * (k + 1), across if (k // 6) % 2 else along) for k in range(24)]
+
+
+BENCHMARKS = (stairs, bridge, channel, text, lattice)
+PLANNED = Settings(initial="contour", iterations=20, pixels_per_fwhm=4.0)
+
+
+@cache
+def cured(part: Callable[[], Layers]) -> tuple[CuredPart, CuredPart]:
+    """A benchmark part as planned, and as planned with each layer as if alone."""
+    done = laserpath.plan_layers(part(), PROCESS, PLANNED)
+    plain = replace(PROCESS, resin=replace(CURVE, e_c=None, penetration_depth=None))
+    alone = laserpath.plan_layers(part(), plain, PLANNED)
+    grid = depth.grid_for(alone.stack.whole, PROCESS.spot, depth._PIXELS_PER_FWHM)
+    model, drawn = usual_model(grid, PROCESS.spot), alone.stack.drawn
+    solid = [rasterise(one, grid).coverage >= 0.5 for one in drawn]
+    doses = [np.maximum(model.dose(one.shipped.executed), 0.0) for one in alone.each]
+    layers = alone.stack.plan_of
+    curing = Curing(Columns.of(grid, [solid[k] for k in layers], np.full(len(layers), H), 0.1), CURVE)
+    for k in reversed(layers):
+        curing.add(doses[k])
+    assert done.in_depth is not None
+    return done.in_depth.cured, curing.result()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", BENCHMARKS, ids=lambda one: one.__name__)
+def test_a_quarter_of_what_is_cured_wrongly_if_each_layer_is_planned_alone(
+    part: Callable[[], Layers],
+) -> None:
+    planned, alone = cured(part)
+    assert planned.volume == pytest.approx(alone.volume)
+    assert planned.wrong < 0.25 * alone.wrong
+
+
+@pytest.mark.slow
+def test_undersides_of_all_benchmarks_print_through_by_20_um_on_average() -> None:
+    """By 150 to 200 µm if each layer is planned alone; and each is gelled, some layers later."""
+    each = [cured(part) for part in BENCHMARKS]
+    assert min(alone.through for _, alone in each) > 0.15
+    assert np.mean([planned.through for planned, _ in each]) < 0.02
+    assert max(planned.short for planned, _ in each) < 0.005
+    assert all(planned.later is not None and planned.later <= 12 for planned, _ in each)
+
+
+def test_what_is_narrow_keeps_its_width() -> None:
+    """An inset of 20 µm; a bar of one spot is not narrowed, and corners stay corners."""
+    plate, bar = shapely.box(0, 0, 1, 1), shapely.box(1, 0.4, 2, 0.5)
+    found = depth.inset(shapely.MultiPolygon([plate]), 0.1)
+    assert found.normalize().equals_exact(
+        shapely.MultiPolygon([shapely.box(0.02, 0.02, 0.98, 0.98)]).normalize(), 1e-9
+    )
+    both = depth.inset(shapely.MultiPolygon([union([plate, bar])]), 0.1)
+    assert both.bounds == pytest.approx((0.02, 0.02, 2.0, 0.98))
+    assert shapely.clip_by_rect(both, 1.3, 0, 1.7, 1).area == pytest.approx(0.04)
+    hair = shapely.MultiPolygon([shapely.box(0, 0, 1, 0.02)])
+    assert depth.inset(hair, 0.1).area == pytest.approx(0.02), "nothing of it is lost"
 
 
 def test_the_lowest_layer_is_as_thick_as_it_is_high_or_as_the_next() -> None:
