@@ -1,4 +1,4 @@
-"""A part, drawn as a mesh, → its layers, each a design: STL, 3MF, OBJ.
+"""A part, drawn as a mesh, → its layers, each a design: STL, 3MF, OBJ; and what of layers cannot print.
 
 Layer k = 0, 1 … reaches from k h to (k + 1) h above the part's lowest point. Its area is the section of the
 part at its middle, (k + ½) h: on a slope, what the layer has too much below makes up for what it lacks
@@ -23,7 +23,7 @@ import logging
 import math
 import os
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ from laserpath.base import limits
 from laserpath.base.arrays import Floats
 from laserpath.base.checks import number
 from laserpath.base.errors import InputError, figure
-from laserpath.base.overlay import tidy
+from laserpath.base.overlay import minus, tidy, union, within
 from laserpath.base.quantities import LENGTH, quoted_path
 from laserpath.design import content, formats
 from laserpath.design.fill import EVENODD, NONZERO, check_reach, fill
@@ -54,6 +54,14 @@ _MM = {
     "micron": 1e-3, "millimeter": 1.0, "centimeter": 10.0, "inch": 25.4, "foot": 304.8, "meter": 1000.0,
 }  # fmt: skip
 """Unit of a 3MF file → mm; 3MF Core Specification 1.3, section 3.4."""
+
+_SPAN = 1.0
+"""mm, from what is below, from which an overhang is warned of: a larger one warns of fewer."""
+_TOUCH = 1e-6
+"""mm², by which areas of neighbouring layers must overlap to hang together: a larger one ignores slivers."""
+_SAID = 3
+"""Most places of one kind that are named."""
+_OUTSIDE = 0
 
 Facets = NDArray[np.int64]
 
@@ -302,3 +310,114 @@ def _rings(vertices: Floats, facets: Facets, z: float) -> list[Floats]:
         if len(ring) > 2:
             rings.append(points[ring])
     return rings
+
+
+def hanging(z: Sequence[float], areas: Sequence[shapely.MultiPolygon]) -> tuple[str, ...]:
+    """Sentences on what cannot print in layers: islands, wide spans over nothing, cavities that trap resin.
+
+    z: (K,) mm, tops of the layers, lowest first.  areas: (K,) of them; equal ones are the same object.
+    """
+    islands: list[str] = []
+    spans: list[tuple[float, str]] = []
+    for k in range(1, len(areas)):
+        below, above = areas[k - 1], areas[k]
+        if below is above:
+            continue
+        shapely.prepare(below)
+        for piece in above.geoms:
+            if not shapely.intersects(piece, below) or within(piece, below).area < _TOUCH:
+                islands.append(f"layer {k + 1} at z {z[k]:g} mm has an island at {_middle(piece)}")
+        over = minus(above, below)
+        points = shapely.points(shapely.get_coordinates(shapely.segmentize(over, _SPAN / 4)))
+        reach = float(shapely.distance(points, below).max(initial=0.0))
+        if reach > _SPAN and not any(f"layer {k + 1} " in one for one in islands):
+            far = points[int(np.argmax(shapely.distance(points, below)))]
+            sentence = (
+                f"layer {k + 1} at z {z[k]:g} mm reaches {figure(reach)} mm over nothing at {_middle(far)}"
+            )
+            spans.append((-reach, sentence))
+    return (
+        *_few(islands, "which hangs on nothing until other layers reach it: support it"),
+        *_few([sentence for _, sentence in sorted(spans)], "support it"),
+        *_few(_trapped(z, areas), "give it a hole to drain by"),
+    )
+
+
+def _few(sentences: Sequence[str], advice: str) -> list[str]:
+    """The first of some sentences, with what to do, and how many more there are."""
+    more = len(sentences) - _SAID
+    rest = f"; {more} more of the kind" if more > 0 else ""
+    return [
+        f"{sentence}: {advice}" if k < min(_SAID, len(sentences)) - 1 else f"{sentence}: {advice}{rest}"
+        for k, sentence in enumerate(sentences[:_SAID])
+    ]
+
+
+def _middle(shape: shapely.Geometry) -> str:
+    at = shapely.point_on_surface(shape)
+    return f"({at.x:.2f}, {at.y:.2f}) mm"
+
+
+def _trapped(z: Sequence[float], areas: Sequence[shapely.MultiPolygon]) -> list[str]:
+    """Sentences on cavities that are closed all around, the plate below the first layer included.
+
+    The voids of a layer are its holes and the outside. Voids of neighbouring layers are one where they
+    overlap; those that are never one with the outside are cavities.
+    """
+    group = [_OUTSIDE]
+
+    def root(n: int) -> int:
+        while group[n] != n:
+            n = group[n] = group[group[n]]
+        return n
+
+    def join(a: int, b: int) -> None:
+        a, b = sorted((root(a), root(b)))
+        group[b] = a  # the outside is the least
+
+    holes: list[tuple[int, shapely.Geometry]] = []
+    seen: dict[int, list[tuple[float, float, shapely.Geometry]]] = {}
+    before = shapely.MultiPolygon()
+    for k, area in enumerate(areas):
+        low = z[k - 1] if k else 0.0
+        if k == 0 or area is not before:
+            now = _holes(area, len(group))
+            group += [n for n, _ in now]
+            for n, hole in now if k else ():
+                if minus(minus(hole, before), _all(holes)).area > _TOUCH:
+                    join(n, _OUTSIDE)
+            for m, old in holes:
+                if minus(minus(old, area), _all(now)).area > _TOUCH:
+                    join(m, _OUTSIDE)
+                for n, hole in now:
+                    if shapely.intersects(old, hole) and within(old, hole).area > _TOUCH:
+                        join(m, n)
+            holes, before = now, area
+        for n, hole in holes:
+            seen.setdefault(n, []).append((low, z[k], hole))
+    for n, _ in holes:  # above the last layer there is nothing
+        join(n, _OUTSIDE)
+    cavities: dict[int, list[tuple[float, float, shapely.Geometry]]] = {}
+    for n, parts in seen.items():
+        if root(n) != _OUTSIDE:
+            cavities.setdefault(root(n), []).extend(parts)
+    return [_cavity(parts) for parts in cavities.values()]
+
+
+def _cavity(parts: Sequence[tuple[float, float, shapely.Geometry]]) -> str:
+    """What is trapped in the parts (lowest z, highest z, area) of a cavity."""
+    volume = sum((high - low) * area.area for low, high, area in parts)
+    low, high = min(one[0] for one in parts), max(one[1] for one in parts)
+    return (
+        f"{figure(volume)} mm³ of resin are trapped from z {low:g} to {high:g} mm at {_middle(parts[0][2])}"
+    )
+
+
+def _holes(area: shapely.MultiPolygon, first: int) -> list[tuple[int, shapely.Geometry]]:
+    """The holes of an area, without what is solid in them, numbered from `first`."""
+    rings = [shapely.Polygon(ring) for polygon in area.geoms for ring in polygon.interiors]
+    return list(enumerate((minus(ring, area) for ring in rings), first))
+
+
+def _all(holes: Sequence[tuple[int, shapely.Geometry]]) -> shapely.Geometry:
+    return union([hole for _, hole in holes]) if holes else shapely.Polygon()

@@ -28,6 +28,7 @@ from laserpath.base.errors import InputError, one_line
 from laserpath.base.files import write_all
 from laserpath.base.overlay import differing, union
 from laserpath.design import FLATTEN_FWHM, as_design
+from laserpath.design.part import hanging
 from laserpath.machine import convert
 from laserpath.machine.gate import verified
 from laserpath.machine.heights import at_focus
@@ -231,6 +232,8 @@ def stacked(
             offsets.append((float(x), float(y)))
     whole = _translated(exposed, -zero)
     told = dict.fromkeys(sentence for one in designs for sentence in one.warnings)
+    if process.resin.tone == "negative":
+        told |= dict.fromkeys(hanging(z, [placed[number].area for number in plan_of]))
     return Stack(z, whole, process, settings, plan_of, each, tuple(offsets), tuple(placed), (*notes, *told))
 
 

@@ -10,12 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import shapely
 import trimesh
+from shapes import NODING
 
 import laserpath
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
-from laserpath.design.part import load_part
+from laserpath.design.part import hanging, load_part
 
 SIDES = 256
 POLYGON = SIDES / (2 * math.pi) * math.sin(2 * math.pi / SIDES)
@@ -216,3 +218,45 @@ def test_without_trimesh_it_says_what_to_install(cone: Path, monkeypatch: pytest
 def test_a_drawing_s_reader_names_the_way(cone: Path) -> None:
     with pytest.raises(InputError, match=r"laserpath plan part\.stl --layer 50um"):
         laserpath.load(cone, tolerance=0.01)
+
+
+def hung(*areas: shapely.Geometry) -> tuple[str, ...]:
+    """What is said of layers of 0.1 mm."""
+    each = [shapely.MultiPolygon([one]) if one.geom_type == "Polygon" else one for one in areas]
+    return hanging([0.1 * (k + 1) for k in range(len(each))], each)
+
+
+BASE, FAR = shapely.box(0, 0, 4, 4), shapely.box(6, 0, 7, 1)
+RING = BASE.difference(shapely.box(1, 1, 3, 3), grid_size=NODING)
+
+
+def test_what_hangs_on_nothing_is_named_with_its_layer() -> None:
+    (sentence,) = hung(BASE, shapely.MultiPolygon([BASE, FAR]), shapely.MultiPolygon([BASE, FAR]))
+    assert sentence.startswith("layer 2 at z 0.2 mm has an island at (6.50, 0.50) mm: ")
+    assert not hung(shapely.MultiPolygon([BASE, FAR]), BASE), "what stands on the plate"
+    many = shapely.MultiPolygon([BASE, *(shapely.box(x, 9, x + 0.5, 10) for x in range(5))])
+    said = hung(BASE, many)
+    assert len(said) == 3
+    assert said[-1].endswith("; 2 more of the kind")
+
+
+def test_a_wide_span_is_named_with_its_layer() -> None:
+    (sentence,) = hung(BASE, shapely.box(0, 0, 7, 4))
+    assert sentence.startswith("layer 2 at z 0.2 mm reaches 3 mm over nothing at (7.00, ")
+    legs = shapely.MultiPolygon([shapely.box(0, 0, 1, 4), shapely.box(5, 0, 6, 4)])
+    (bridge,) = hung(legs, shapely.box(0, 0, 6, 4))
+    assert bridge.startswith("layer 2 at z 0.2 mm reaches 2 mm over nothing at (3.00, ")
+    assert not hung(BASE, shapely.box(0, 0, 4.9, 4)), "less than a millimetre"
+
+
+def test_trapped_resin_is_named_with_its_volume_and_place() -> None:
+    (sentence,) = (one for one in hung(BASE, RING, RING, BASE) if "trapped" in one)
+    assert sentence.startswith("0.8 mm³ of resin are trapped from z 0.1 to 0.3 mm at (2.00, 2.00) mm: ")
+    (on_the_plate,) = (one for one in hung(RING, BASE) if "trapped" in one)
+    assert "0.4 mm³ of resin are trapped from z 0 to 0.1 mm" in on_the_plate
+    assert not hung(BASE, RING, RING), "a cup that is open above"
+    drained = RING.difference(shapely.box(2, -1, 2.2, 2), grid_size=NODING)
+    assert not [one for one in hung(BASE, RING, drained, BASE) if "trapped" in one], "open at a side"
+    shifted = BASE.difference(shapely.box(2.5, 1, 3.5, 3), grid_size=NODING)
+    (one_cavity,) = (one for one in hung(BASE, RING, shifted, BASE) if "trapped" in one)
+    assert one_cavity.startswith("0.6 mm³"), "holes that overlap are one"
