@@ -37,8 +37,8 @@ _LAYERS_LATER = 16
 
 _MOST = 0.9
 """Share of an underside that is to be gelled: a larger one also counts its rims."""
-_NEARLY = 0.2
-"""Part of a layer at an underside that need not be gelled yet, as its last light comes from far above."""
+_NEARLY = 0.5
+"""Part of an underside's layer that need not be gelled yet, as its last light comes from far above."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,8 +94,8 @@ class Overhang:
     """An underside that is wider than the spot. z: mm, of the underside above the plate.  area: mm².
 
     through, deepest: mm, mean and largest thickness that cures below it.  short: mm, mean thickness that is
-    missing above it.  later: number of layers after its own until nine tenths of it are gelled down to z,
-    but for a fifth of the layer; None if it never is.
+    missing above it.  later: number of layers after its own until nine tenths of its area are
+    gelled in the upper half of its own layer; None if they never are.
     """
 
     z: float

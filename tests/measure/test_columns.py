@@ -54,7 +54,7 @@ def test_an_overhang_s_first_layers_may_stay_dark() -> None:
     assert at_underside < 1
     assert overhang.through == 0.0
     assert overhang.short == pytest.approx(-D_P * math.log(at_underside))
-    nearly = math.exp(-0.2 * H / D_P)
+    nearly = math.exp(-0.5 * H / D_P)
     without = np.cumsum([0.0, 0.0, *(math.exp(-j * H / D_P) for j in range(2, 12))])
     assert overhang.later == np.flatnonzero(without >= nearly)[0]
     doses[5] = np.where(LEG, RESIN.critical_dose, 0.2 * RESIN.critical_dose)

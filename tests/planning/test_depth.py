@@ -174,7 +174,7 @@ def test_undersides_of_all_benchmarks_print_through_by_20_um_on_average() -> Non
     assert min(alone.through for _, alone in each) > 0.15
     assert np.mean([planned.through for planned, _ in each]) < 0.02
     assert max(planned.short for planned, _ in each) < 0.005
-    assert all(planned.later is not None and planned.later <= 12 for planned, _ in each)
+    assert all(planned.later is not None and planned.later <= 8 for planned, _ in each)
 
 
 def test_what_is_narrow_keeps_its_width() -> None:
