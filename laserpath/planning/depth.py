@@ -18,13 +18,16 @@ w is linear between nodes half an FWHM apart, and minimises by L-BFGS-B
 
     Σ_pixels [a max(0, lo − E_k)² + max(0, E_k − hi)²]/D_c².
 
-Layers of equal area and equal lo and hi share the result.
+The search begins with what was found for the layer of equal area above. Layers share a program if lo and hi
+are the same, or if another one would be hardly better.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -72,9 +75,14 @@ _NEAR = 10.0
 """Penetration depths above an underside within which its light is counted."""
 _TOO_LITTLE = 2.0
 """a, weight of too low a dose: a larger one joins layers more safely, and prints farther through."""
-_ITERATIONS, _GAIN = 60, 1e-4
-_ALIKE = 0.03
-"""Critical doses by which lo and hi of layers may differ that are planned once."""
+_ITERATIONS, _GAIN = 60, 1e-3
+_ALIKE = 0.05
+"""Relative gain of the loss up to which a layer takes the program that was made for the light above another
+one: a larger one makes fewer programs."""
+_SAME = 0.005
+"""Critical doses by which lo and hi may differ from those of the layer above without another search."""
+_LATEST, _AT_A_TIME = 3, 4
+"""Programs of a plan that are tried again, and plans that are held for that: more need more memory."""
 _THROUGH = 0.02
 """mm of print-through, or of missing thickness, above which there is a warning."""
 _FAINT = 1e-12
@@ -176,16 +184,19 @@ def planned_in_depth(
     """
     process, fwhm = plans[0].process, optics.fwhm(plans[0].process.spot)
     grid = grid_for(whole, process.spot, _PIXELS_PER_FWHM)
-    areas = {id(one): area for one, area in zip(plans, drawn, strict=True)}
-    each = {id(one): _PlannedLayer.of(one, areas[id(one)], grid) for one in plans}
-    layers = [each[id(one)] for one in plans]
-    columns = Columns.of(grid, [one.solid for one in layers], thickness, fwhm)
+    each = {
+        id(one): (one, rasterise(area, grid).coverage >= 0.5) for one, area in zip(plans, drawn, strict=True)
+    }
+    solid = [each[id(one)][1] for one in plans]
+    layer_of = lru_cache(_AT_A_TIME)(lambda key: _PlannedLayer.of(each[key][0], grid))
+    columns = Columns.of(grid, solid, thickness, fwhm)
     undimmed, cured = Curing(columns, process.resin), Curing(columns, process.resin)
     programs: list[MachineProgram] = []
     for k in reversed(range(len(plans))):
         bounds = _DoseBounds.of(columns, k, cured.light, process.resin, fwhm)
-        found = layers[k].within(bounds)
-        undimmed.add(layers[k].dose)
+        layer = layer_of(id(plans[k]))
+        found = layer.within(bounds)
+        undimmed.add(layer.dose)
         cured.add(found.dose)
         programs.append(found.program)
         told(len(programs), len(plans))
@@ -216,10 +227,17 @@ class _DoseBounds:
         hi = np.where(near, np.minimum(high, most), hi)
         return cls(np.where(near, np.minimum(np.minimum(lo, low), hi), lo), hi)
 
-    def like(self, other: _DoseBounds, tolerance: float, most: float) -> bool:
-        """Whether both differ by no more than `tolerance`, mJ/mm²; above `most` they need not be equal."""
+    def like(self, other: _DoseBounds, d_c: float) -> bool:
+        """Whether both are equal but for `_SAME` critical doses; what is above all doses need not be."""
+        most = 10 * d_c
         pairs = ((self.lo, other.lo), (self.hi, other.hi))
-        return all(np.abs(np.minimum(a, most) - np.minimum(b, most)).max() <= tolerance for a, b in pairs)
+        return all(np.abs(np.minimum(a, most) - np.minimum(b, most)).max() <= _SAME * d_c for a, b in pairs)
+
+    def loss(self, dose: Floats, d_c: float) -> tuple[float, Floats]:
+        """Σ [a max(0, lo − E)² + max(0, E − hi)²]/D_c² of a dose E, mJ/mm², and its derivative by E."""
+        lack, more = np.maximum(self.lo - dose, 0.0) / d_c, np.maximum(dose - self.hi, 0.0) / d_c
+        slope = 2 * (more - _TOO_LITTLE * lack) / d_c
+        return float((_TOO_LITTLE * lack**2 + more**2).sum()), slope
 
 
 def _inside(area: Bools, grid: Grid, fwhm: float) -> Bools:
@@ -232,77 +250,86 @@ def _inside(area: Bools, grid: Grid, fwhm: float) -> Bools:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Dimmed:
-    """A layer's program for the light above it, and its dose, (rows, columns) mJ/mm², as executed."""
+    """A layer's program for the light above it. dose: (rows, columns) mJ/mm², as executed.
 
-    bounds: _DoseBounds
+    shares: w at the nodes.
+    """
+
     program: MachineProgram
     dose: Floats
+    shares: Floats
 
 
 @dataclass(slots=True, eq=False)
 class _PlannedLayer:
     """One plan on the grid of columns. dose: (rows, columns) mJ/mm², of its program as it is, as executed.
 
-    solid: the area as drawn.  xy: (N+1, 2) mm, energy: (N,) mJ/mm, of the executed path in short pieces.
-    by_node: (N, nodes) sparse, the w of pieces by those of nodes.  made: programs for different light above.
+    xy: (N+1, 2) mm, energy: (N,) mJ/mm, of the executed path in short pieces.  by_node: (N, nodes) sparse,
+    the w of pieces by those of nodes.  made: the latest programs for different light above.
+    last: the bounds of the latest search, and what was found.
     """
 
     plan: Plan
     model: DoseModel
-    solid: Bools
     dose: Floats
     xy: Floats
     energy: Floats
     by_node: Any
-    made: list[_Dimmed]
+    made: deque[_Dimmed]
+    last: tuple[_DoseBounds, _Dimmed] | None = None
 
     @classmethod
-    def of(cls, plan: Plan, drawn: Design, grid: Grid) -> _PlannedLayer:
-        """A plan, and the area that it is for."""
+    def of(cls, plan: Plan, grid: Grid) -> _PlannedLayer:
+        """A plan of which no program was dimmed yet."""
         process, fwhm = plan.process, optics.fwhm(plan.process.spot)
         model = usual_model(grid, process.spot)
         executed = plan.shipped.executed
         xy, source = _cut(executed, _FITTED_PIECE_FWHM * fwhm)
         return cls(
             plan, model,
-            solid=rasterise(drawn, grid).coverage >= 0.5,
             dose=_exposed(model, executed), xy=xy, energy=path_energy(executed, process.spot)[source],
-            by_node=_ShareNodes.of(grid, fwhm).at((xy[1:] + xy[:-1]) / 2), made=[],
+            by_node=_ShareNodes.of(grid, fwhm).at((xy[1:] + xy[:-1]) / 2), made=deque(maxlen=_LATEST),
         )  # fmt: skip
 
     def within(self, bounds: _DoseBounds) -> _Dimmed:
-        """The program whose dose is nearest to the bounds; one that was made for equal ones, if there is."""
-        d_c, most = self.plan.process.resin.critical_dose, float(self.dose.max())
-        for made in reversed(self.made):
-            if bounds.like(made.bounds, _ALIKE * d_c, most):
-                return made
-        program, dose = self.plan.shipped, self.dose
-        if (dose < bounds.lo).any() or (dose > bounds.hi).any():
-            path = _written(self.plan.shipped.path, self._shares(bounds), self.plan.process, self.model.grid)
-            if path.on.any():  # else all of it hangs on nothing, and is exposed as it is
-                moves = convert.to_moves(path, self.plan.process.machine)
-                program = MachineProgram.of_moves(moves, self.plan.process)
-                dose = _exposed(self.model, program.executed)
-        self.made.append(_Dimmed(bounds, program, dose))
-        return self.made[-1]
+        """The program whose dose is nearest to the bounds; one that was made for others, if it is as near."""
+        if self.last is not None and bounds.like(self.last[0], self.plan.process.resin.critical_dose):
+            return self.last[1]
+        found = self._found(bounds)
+        self.last = (bounds, found)
+        if not any(found is made for made in self.made):
+            self.made.append(found)
+        return found
 
-    def _shares(self, bounds: _DoseBounds) -> Floats:
-        """The w of the nodes."""
-        d_c, faint = self.plan.process.resin.critical_dose, _FAINT * float(self.energy.max())
-
-        def loss(shares: Floats) -> tuple[float, Floats]:
-            energy = self.energy * (self.by_node @ shares)
-            dose = self.model.line_dose(self.xy, energy)
-            lack = np.maximum(bounds.lo - dose, 0.0) / d_c
-            more = np.maximum(dose - bounds.hi, 0.0) / d_c
-            slope = 2 * (more - _TOO_LITTLE * lack) / d_c
-            lit = np.maximum(energy, np.where(self.energy > 0, faint, 0.0))
-            by_energy = self.model.line_gradient(self.xy, lit, slope).line_energy
-            return float((_TOO_LITTLE * lack**2 + more**2).sum()), self.by_node.T @ (by_energy * self.energy)
-
-        start = self._start(bounds)
+    def _found(self, bounds: _DoseBounds) -> _Dimmed:
+        known = [_Dimmed(self.plan.shipped, self.dose, np.ones(self.by_node.shape[1])), *self.made]
+        losses = [self._loss(one.shares, bounds)[0] for one in known]
+        best = int(np.argmin(losses))
+        start, least = known[best].shares, losses[best]
+        if not least:
+            return known[best]
+        rough = self._start(bounds)
+        if self._loss(rough, bounds)[0] < least:
+            start = rough
         options = {"maxiter": _ITERATIONS, "ftol": _GAIN, "gtol": 0.0}
-        return minimised(loss, start, options, bounds=[(0.0, 1.0)] * len(start)).x
+        limits = [(0.0, 1.0)] * len(start)
+        shares = minimised(lambda w: self._loss(w, bounds), start, options, bounds=limits).x
+        path = _written(self.plan.shipped.path, shares, self.plan.process, self.model.grid)
+        if self._loss(shares, bounds)[0] > (1 - _ALIKE) * least or not path.on.any():
+            return known[best]  # also what hangs on nothing, all of it: it is exposed as it is
+        program = MachineProgram.of_moves(
+            convert.to_moves(path, self.plan.process.machine), self.plan.process
+        )
+        return _Dimmed(program, _exposed(self.model, program.executed), shares)
+
+    def _loss(self, shares: Floats, bounds: _DoseBounds) -> tuple[float, Floats]:
+        """The loss of the w of the nodes, and its derivatives."""
+        energy = self.energy * (self.by_node @ shares)
+        dose = self.model.line_dose(self.xy, energy)
+        value, slope = bounds.loss(dose, self.plan.process.resin.critical_dose)
+        lit = np.maximum(energy, np.where(self.energy > 0, _FAINT * float(self.energy.max()), 0.0))
+        by_energy = self.model.line_gradient(self.xy, lit, slope).line_energy
+        return value, self.by_node.T @ (by_energy * self.energy)
 
     def _start(self, bounds: _DoseBounds) -> Floats:
         """The w of the nodes by which the dose would be below `hi`, if it did not spread."""
