@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -13,6 +12,7 @@ from laserpath.base.quantities import decimals
 from laserpath.config import project
 from laserpath.machine.program import EYE_SAFETY
 from laserpath.physics import optics
+from laserpath.physics.dose.uneven import range_of
 from laserpath.types import Design, Machine, Process, Resin, Settings, Spot
 
 
@@ -135,7 +135,7 @@ def _spot(spot: Spot) -> str:
     if spot.photons != 1:
         parts.append(f"to the power {spot.photons}: as many photons at once")
     if spot.dose_map is not None:
-        low, high = (100 * math.expm1(end(spot.dose_map.coefficients)) for end in (min, max))
+        low, high = (100 * (share - 1) for share in range_of(spot.dose_map))
         parts.append(f"a dose that acts by {low:+.0f} to {high:+.0f} % differently from place to place")
     return ", ".join(parts)
 

@@ -19,6 +19,7 @@ from scipy.spatial import cKDTree
 
 from laserpath.base.arrays import Floats
 from laserpath.physics import optics
+from laserpath.physics.dose.uneven import acting
 from laserpath.report.canvas import (
     CIVIDIS,
     DASHED,
@@ -48,10 +49,12 @@ from laserpath.report.canvas import (
 from laserpath.report.data import PageData, Picture, Place, ShownProgram, Track
 from laserpath.report.toolpath_svg import DESIGN_FILL, POWER_STOPS, near
 from laserpath.report.wording import focus, latitude
-from laserpath.types import Design, Machine, Process, Toolpath
+from laserpath.types import Design, DoseMap, Machine, Process, Toolpath
 from laserpath.types.results import Edges, Limit, Measurement, ProcessWindow, Unprintable
 
 _BINS = 60
+_PIXELS_OF_SHARE = 120
+"""Pixels each way of a map that is smooth over many spots."""
 _AROUND_FWHM = 1.0
 """Width of the strip around the design, in FWHM."""
 _LIT = 0.05
@@ -323,6 +326,25 @@ def dose_map(exposed: ShownProgram) -> str:
     return sheet.svg()
 
 
+def evenness_map(exposed: ShownProgram, made: DoseMap) -> str:
+    """What share of the dose acts at each place, in percent beside what the process says, and the design."""
+    box = grown(exposed.box, _RIM_FWHM * exposed.fwhm)
+    x, y = (np.linspace(box[k], box[k + 2], _PIXELS_OF_SHARE) for k in (0, 1))
+    places = np.stack(np.meshgrid(x, y), axis=-1)
+    percent = 100 * (acting(made, places.reshape(-1, 2))[0].reshape(places.shape[:2]) - 1)
+    low, high = float(percent.min()), float(percent.max())
+    middle, half = (low + high) / 2, max((high - low) / 2, 1.0)
+    sheet, ax = map_sheet(box, below=0.88)
+    ax.image(coloured((percent - middle + half) / (2 * half), CIVIDIS), (box[0], box[2], box[1], box[3]))
+    if exposed.design:
+        ax.design(exposed.design, pen=_EDGE)
+    add_contour(ax, x, y, percent, 0.0, Line("#ffffff", 0.9))
+    ax.close("x, mm", "y, mm")
+    _key(sheet, ColourKey(CIVIDIS, (middle - half, middle + half), "dose that acts, % more or less"), 0.88)
+    sheet.legend([Mark("as the resin's profile says (white)", fill="#666666", pen=Line("#ffffff"))])
+    return sheet.svg()
+
+
 def add_contour(ax: Axes, x: Floats, y: Floats, values: Floats, level: float, pen: Line) -> None:
     """The lines on which values (rows, columns) at x (columns,) and y (rows,) have a level.
 
@@ -523,6 +545,14 @@ def maps(exposed: ShownProgram, places: Sequence[Place], done: str) -> Iterator[
         "The white line is the critical dose: the printed edge."
         + (" The black one is the design." if exposed.design else ""),
     )
+    if (made := exposed.process.spot.dose_map) is not None:
+        prints = f", told by {made.prints} print{'s' * (made.prints > 1)}" if made.prints else ""
+        yield Picture.from_svg(
+            "Where more or less of the dose acts",
+            evenness_map(exposed, made),
+            "Map of the share of the dose that acts at each place.",
+            f"By the spot's dose map{prints}. The plan exposes as much less or more there.",
+        )
     if exposed.design and exposed.edges:
         yield Picture.from_svg(
             "Edge error along the contour",

@@ -47,7 +47,7 @@ from laserpath.measure import cured_fraction
 from laserpath.measure.window import edges_of
 from laserpath.physics import optics
 from laserpath.physics.dose import usual_model
-from laserpath.physics.dose.uneven import acting, basis
+from laserpath.physics.dose.uneven import acting, basis, places
 from laserpath.physics.resin import development
 from laserpath.simulation.simulator import Simulation
 from laserpath.types import DoseMap, Fiducial, Point, Spot, Toolpath
@@ -428,7 +428,7 @@ class _Explained:
         found, covariance = _robust(columns, off[seen] + own[seen] @ now, beliefs, known.scene.fwhm, prints)
         width = float(np.clip(found[6], -MOST_WIDTH, MOST_WIDTH))
         most = np.log1p(MOST_DOSE)
-        log_dose = np.clip(found[7:], -most, most)
+        log_dose = _limited(self.empty, found[7:], most)
         spot = optics.widened(known.scene.spot, float(np.exp(width)))
         coefficients = tuple((self.before + log_dose).tolist())
         made = replace(self.empty, coefficients=coefficients, prints=1 + (before.prints if before else 0))
@@ -484,10 +484,17 @@ def _on(empty: DoseMap, made: DoseMap | None) -> Floats:
         return np.zeros(len(empty.coefficients))
     if (made.box, made.shape) == (empty.box, empty.shape):
         return np.array(made.coefficients)
-    x0, y0, x1, y1 = empty.box
-    x, y = np.meshgrid(np.linspace(x0, x1, 4 * empty.shape[1]), np.linspace(y0, y1, 4 * empty.shape[0]))
-    xy = np.stack([x.ravel(), y.ravel()], axis=1)
+    xy = places(empty.box)
     return np.asarray(np.linalg.lstsq(_spline(empty, xy), np.log(acting(made, xy)[0]), rcond=None)[0])
+
+
+def _limited(empty: DoseMap, coefficients: Floats, most: float) -> Floats:
+    """(P,) coefficients (P,) of a map whose s is at most ±`most` in its box; they themselves may be more."""
+    spline = _spline(empty, places(empty.box))
+    s = spline @ coefficients
+    if np.abs(s).max() <= most:
+        return coefficients
+    return np.asarray(np.linalg.lstsq(spline, np.clip(s, -most, most), rcond=None)[0])
 
 
 def _bending(shape: tuple[int, int]) -> _Beliefs:

@@ -29,6 +29,7 @@ from laserpath.measure.window import edges_of
 from laserpath.physics.dose import accurate_model
 from laserpath.physics.dose.uneven import acting
 from laserpath.physics.resin import development
+from laserpath.simulation.printed import MOST_DOSE
 from laserpath.types import Design, DoseMap, Fiducial
 
 FWHM = 0.08
@@ -162,6 +163,25 @@ def test_spot_and_dose_are_found_in_a_photograph(printed: Printed) -> None:
     assert found[1] / found[0] == pytest.approx(true[1] / true[0], abs=0.06)
     assert fit.thin[0] < 0.5
     assert fit.thick[0] > 2.0
+
+
+@slow
+def test_the_report_shows_where_more_or_less_of_the_dose_acts(printed: Printed) -> None:
+    assert "Where more or less of the dose acts" not in printed.simulated.page()
+    made = replace(tilted(printed.plan.design, 0.1), prints=2)
+    page = simulated(printed.plan, replace(ASSUMED, spot=Spot(FWHM, dose_map=made))).page()
+    assert "Where more or less of the dose acts" in page
+    assert "told by 2 prints" in page
+
+
+@slow
+def test_more_than_the_limit_is_said_and_not_corrected(printed: Printed) -> None:
+    dark = DoseMap(printed.plan.design.bounds, (4, 4), (float(np.log(0.62)),) * 16)
+    photo = Camera().of(printed.plan.shipped, replace(ASSUMED, spot=Spot(FWHM, dose_map=dark)), printed.scene)
+    fit = laserpath.fit_photograph(printed.simulated, photo, pixel=PIXEL)
+    assert fit.limited > 0.3
+    assert fit.dose[0] > 1 / (1 + MOST_DOSE) - 0.01
+    assert any("is the most that is corrected at once" in sentence for sentence in fit.sentences())
 
 
 @slow

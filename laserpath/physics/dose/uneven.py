@@ -18,6 +18,9 @@ from gcode.compiled import cached
 from laserpath.base.arrays import Floats
 from laserpath.types import DoseMap
 
+_PLACES = 48
+"""Places each way: four an interval of the finest maps that are fitted to photographs."""
+
 njit = cached(error_model="numpy", nogil=True)
 
 
@@ -27,6 +30,18 @@ def acting(dose_map: DoseMap, xy: Floats) -> tuple[Floats, Floats]:
     share, slope = np.empty(len(xy)), np.empty((len(xy), 2))
     _acting(np.reshape(dose_map.coefficients, dose_map.shape), np.array(dose_map.box), xy, share, slope)
     return share, slope
+
+
+def range_of(dose_map: DoseMap) -> tuple[float, float]:
+    """The lowest and the highest share in the map's box, to what a grid of `_PLACES` each way tells."""
+    share = acting(dose_map, places(dose_map.box))[0]
+    return float(share.min()), float(share.max())
+
+
+def places(box: tuple[float, float, float, float]) -> Floats:
+    """(`_PLACES`², 2) mm, places all over a box."""
+    x, y = (np.linspace(box[k], box[k + 2], _PLACES) for k in (0, 1))
+    return np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
 
 
 def basis(dose_map: DoseMap, xy: Floats) -> tuple[np.ndarray, Floats]:

@@ -16,7 +16,7 @@ from laserpath.design.scene import Scene
 from laserpath.measure.by_field import FieldsMeasured
 from laserpath.measure.edges import edge_errors
 from laserpath.physics.dose import DoseModel, accurate_model, usual_model
-from laserpath.physics.dose.uneven import acting, basis
+from laserpath.physics.dose.uneven import acting, basis, range_of
 from laserpath.types import DoseMap, Resin, Spot, Toolpath
 
 
@@ -57,6 +57,12 @@ def test_straight_coefficients_are_an_exponential_dose() -> None:
     share, slope = acting(made, np.array([[0.0, 0.2], [1.5, 0.7], [3.0, 1.0]]))
     np.testing.assert_allclose(np.log(share), [0.1, 0.25, 0.4], atol=1e-12)
     np.testing.assert_allclose(slope, [[0.1, 0.0]] * 3, atol=1e-12)
+
+
+def test_the_range_is_that_inside_the_box() -> None:
+    """Outer coefficients belong to places beyond it."""
+    made = DoseMap((0.0, 0.0, 1.0, 1.0), (4, 4), tuple(np.tile(0.1 * np.array([-3, -1, 1, 3]), 4).tolist()))
+    assert np.log(range_of(made)) == pytest.approx((-0.1, 0.1))
 
 
 def test_an_even_map_scales_the_dose() -> None:
