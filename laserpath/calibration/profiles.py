@@ -221,8 +221,8 @@ def machine_profile(
     return "\n".join(lines)
 
 
-def focus_profile(focus: FocusFit, source: str) -> str:
-    """The TOML text of the spot in focus. source: file name of the measurements."""
+def focus_profile(focus: FocusFit, source: str, calibrated: str = "") -> str:
+    """The TOML text of the spot in focus. source: file name of the measurements.  calibrated: of `Spot`."""
     from laserpath import __version__
 
     lines = [
@@ -230,7 +230,9 @@ def focus_profile(focus: FocusFit, source: str) -> str:
         *(f"# {sentence[0].upper()}{sentence[1:]}." for sentence in focus.told()),
         "# The wavelength is M² times that of the light: with it a defocused spot widens as measured.",
         "",
-        writing.text(focus.spot()),
+        writing.text(focus.spot()).rstrip(),
+        *_with(calibrated),
+        "",
     ]
     return "\n".join(lines)
 
@@ -292,8 +294,10 @@ def files_of(
 _LEAST_CONTRAST = 0.1
 
 
-def print_profiles(fit: PrintFit, source: str, base: Resin, name: str) -> dict[str, str]:
-    """File name → TOML text. base: the resin that provides all other values.
+def print_profiles(
+    fit: PrintFit, source: str, base: Resin, name: str, calibrated: str = ""
+) -> dict[str, str]:
+    """File name → TOML text. base: the resin that provides all other values.  calibrated: of `Spot`.
 
     The spot includes the camera's blur. A photograph has no unit of dose, so the resin keeps its own.
     """
@@ -302,7 +306,9 @@ def print_profiles(fit: PrintFit, source: str, base: Resin, name: str) -> dict[s
         f"# Spot, fitted to the photograph {source}: its blur, the camera's too.",
         f"# FWHM {fwhm.value * 1000:.4g} µm, 95 % from {fwhm.low * 1000:.4g} to {fwhm.high * 1000:.4g}.",
         "",
-        writing.text(Spot(fwhm.value, "gaussian")),
+        writing.text(Spot(fwhm.value, "gaussian")).rstrip(),
+        *_with(calibrated),
+        "",
     ]
     resin = [
         f"# Resin, fitted to the photograph {source}: its contrast. Critical dose and tone are as before.",

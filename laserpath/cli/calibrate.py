@@ -337,7 +337,10 @@ def fit_printed(folder: Path, name: str, given: dict[str, Any], talk: show.Talk)
     with show.busy("registering", hidden=given["quiet"]):
         result = calibration.fit_print(photo, mask, given["pixel"], printed_pixel=given["printed_pixel"])
     base = profiles.resin(given["resin"] or profiles.DEFAULTS["resin"])
-    texts = calibration.print_profiles(result, Path(given["printed"]).name, base, name)
+    photograph = Path(given["printed"]).name
+    line = f"{date.today().isoformat()} {photograph}: the blur of a print"
+    known = _calibrated({"spot": line}, folder, name)
+    texts = calibration.print_profiles(result, photograph, base, name, known["spot"])
     written = write_all({folder / place: text for place, text in texts.items()})
     for sentence in result.warnings:
         talk.warn(sentence)
@@ -537,7 +540,9 @@ def _fit_chart(file: Path, given: dict[str, Any], talk: show.Talk) -> None:
     texts: dict[str, str] = {}
     if focus is not None:
         _refuse_others(click.get_current_context(), _NOT_OF_FOCUS, "a chart of spot and resin")
-        texts[f"{name}.spot.toml"] = calibration.focus_profile(focus, file.name)
+        line = f"{date.today().isoformat()} {file.name}: a series over Z; {'; '.join(focus.told())}"
+        known = _calibrated({"spot": line}, folder, name)
+        texts[f"{name}.spot.toml"] = calibration.focus_profile(focus, file.name, known["spot"])
     if result is not None:
         texts = calibration.files_of(
             result, measured, name=name, source=file.name, base=base, layer=given["layer"],

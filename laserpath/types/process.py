@@ -313,3 +313,8 @@ class Process:
                 f"resin {self.resin.name!r} reacts through time, and there the spot cannot be a photograph; "
                 "give its FWHM and a profile"
             )
+        if self.resin.kinetics is not None and self.spot.dose_map is not None:
+            raise InputError(
+                f"resin {self.resin.name!r} reacts through time, and there the spot cannot have a dose map; "
+                "leave it out"
+            )

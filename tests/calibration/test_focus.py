@@ -172,6 +172,7 @@ def test_a_sheet_gives_the_focus_of_the_machine(
     assert "best focus at Z 0.09" in capsys.readouterr().out
     assert profiles.machine("out/focus.machine.toml").focus == pytest.approx(0.1, abs=0.005)
     assert profiles.spot("out/focus.spot.toml").wavelength is not None
+    assert "a series over Z" in profiles.calibrated("spot", "out/focus.spot.toml")
     assert run("fit", "focus.csv", "--layer", "50um") == 2
     assert "--layer is for a chart of spot and resin" in capsys.readouterr().err
 

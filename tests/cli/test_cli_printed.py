@@ -48,6 +48,7 @@ def test_blur_and_contrast_become_profiles(folder: Path, capsys: pytest.CaptureF
     assert estimates["contrast"]["low"] < CONTRAST < estimates["contrast"]["high"]
     assert content["shift_mm"] == pytest.approx([-0.0005, -0.0003], abs=2e-5)
     assert sorted(content["files"]) == ["mine.resin.toml", "mine.spot.toml"]
+    assert profiles.calibrated("spot", "mine.spot.toml").endswith("photo.png: the blur of a print")
     assert profiles.spot("mine.spot.toml").fwhm == pytest.approx(estimates["fwhm"]["value"])
     resin, base = profiles.resin("mine.resin.toml"), profiles.resin()
     assert resin.contrast == pytest.approx(estimates["contrast"]["value"])

@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shapely import box
 
+from laserpath.base.errors import InputError
 from laserpath.design.partition import Partition, given_model
 from laserpath.design.scene import Scene
 from laserpath.measure.by_field import FieldsMeasured
 from laserpath.measure.edges import edge_errors
 from laserpath.physics.dose import DoseModel, accurate_model, usual_model
 from laserpath.physics.dose.uneven import acting, basis, range_of
-from laserpath.types import DoseMap, Resin, Spot, Toolpath
+from laserpath.types import DoseMap, Kinetics, Process, Resin, Spot, Toolpath
 
 
 def random_map(seed: int, shape: tuple[int, int] = (4, 6)) -> DoseMap:
@@ -107,3 +108,9 @@ def test_fields_see_the_same_shares_as_the_whole() -> None:
     np.testing.assert_allclose(by_fields.epe[0, 0][both], whole.epe[both], atol=2e-3 * FWHM)
     given = given_model(Partition.of(scene.grid, scene.fwhm).given_grid, spot)
     assert given.spot.dose_map == spot.dose_map
+
+
+def test_a_reaction_through_time_has_no_map() -> None:
+    resin = Resin(kinetics=Kinetics(radical_dose=0.1, propagation=1.0, inhibition=1.0, termination=1.0))
+    with pytest.raises(InputError, match="cannot have a dose map"):
+        Process(Spot(FWHM, dose_map=random_map(1)), resin)
