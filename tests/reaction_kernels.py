@@ -1,5 +1,5 @@
 # (no `from __future__ import annotations` here: Taichi reads the annotations at run time)
-"""Kernels that call the functions of `kinetics.reaction` for many cells, for its tests."""
+"""Kernels that call the functions of `kinetics.kernels` for many cells, for its tests."""
 
 from functools import cache
 from types import SimpleNamespace
@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from laserpath.base.compute.runtime import POSITIONS, REALS, Kernel, ti
-from laserpath.physics.kinetics.reaction import Cell, Rates, adjoint, after
+from laserpath.physics.kinetics.kernels import Cell, Rates, adjoint, after
 
 
 @cache

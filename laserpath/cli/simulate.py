@@ -287,7 +287,7 @@ def _simulation_summary(simulation: Simulation, written: Iterable[Path]) -> None
 
     from laserpath.physics import optics
     from laserpath.report.figure_table import ROWS, Shown, cell, keys_of, means_explained
-    from laserpath.simulation.page import another_power, what_it_is
+    from laserpath.simulation.result import another_power, what_it_is
 
     fwhm, content = optics.fwhm(simulation.process.spot), simulation.as_dict()
     caption = f"(in brackets: in FWHM of the spot, {fwhm:g} mm)" if simulation.design else None
@@ -376,7 +376,7 @@ def _comparison_summary(comparison: Comparison, written: Iterable[Path]) -> None
 
     from laserpath.physics import optics
     from laserpath.report.figure_table import ROWS
-    from laserpath.simulation.comparison.page import explained, headline
+    from laserpath.simulation.comparison import explained, headline
 
     fwhm = optics.fwhm(comparison.process.spot)
     caption = f"(as executed; ✓ the best; × relative to {comparison.names[0]}"

@@ -3,13 +3,13 @@
     simulate("job.nc", process, "design.svg").executed.measured.figures.epe_mean
 
 `simulator` has the steps: `source` reads the text as its controller would, and projects several heights onto
-one plane; `exposing` lays the program on its design, exposes and measures it; `page` shows the `result`. A
-plan's own G-code gets the figures of the plan.
+one plane; `exposing` lays the program on its design, exposes and measures it; `result` has its figures and
+pages. A plan's own G-code gets the figures of the plan.
 """
 
 from laserpath.simulation.printed import PrintedFit, fit_photograph
-from laserpath.simulation.result import BestExposure, DoseFigures, PathExposure
-from laserpath.simulation.simulator import Choices, Simulation, paths_of, simulate
+from laserpath.simulation.result import BestExposure, DoseFigures, PathExposure, Simulation, paths_of
+from laserpath.simulation.simulator import Choices, simulate
 
 __all__ = [
     "BestExposure",

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
 import gcode
-from laserpath.base import files
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.base.quantities import place
@@ -28,8 +26,7 @@ from laserpath.report.canvas import Box
 from laserpath.report.wording import area, number
 from laserpath.simulation import source
 from laserpath.simulation.exposing import COARSEST, at_best_power, exposure_of, lit_box, shift_onto
-from laserpath.simulation.page import draw, page
-from laserpath.simulation.result import PathExposure, SimulationResult
+from laserpath.simulation.result import PathExposure, Simulation
 from laserpath.simulation.source import Height, Program, ProgramLayer, Source, darkened, flat, layer
 from laserpath.types import Design, Point, Process, Settings
 from laserpath.types.sensitivity import KeyFigures, Sensitivity
@@ -59,33 +56,6 @@ class Choices:
     align: bool = False
     sensitivity: bool = False
     depth: bool = False
-
-
-def paths_of(name: str, folder: str | Path = ".") -> tuple[Path, Path]:
-    """The paths of the report and of the drawing of a program of that name."""
-    stem = Path(name).stem or "program"
-    return Path(folder) / f"{stem}.simulation.html", Path(folder) / f"{stem}.cured.svg"
-
-
-class Simulation(SimulationResult):
-    """The result of `simulate`, and the files made of it.
-
-    process: with the dialect in which the program was read.  executed: the exposure, with dose,
-    figures and, if there is a design, the measurement against it.  best: executed, at the best power.
-    """
-
-    def page(self) -> str:
-        """The report as the text of one HTML file."""
-        return page(self)
-
-    def drawing(self) -> str:
-        """The cured area as the text of an SVG file, placed on the design's page."""
-        return draw(self)
-
-    def write(self, folder: str | Path = ".") -> tuple[Path, ...]:
-        """Write NAME.simulation.html and NAME.cured.svg, both or none; return their paths."""
-        report, cured = paths_of(self.name, folder)
-        return files.write_all({report: self.page(), cured: self.drawing()})
 
 
 def simulate(

@@ -62,7 +62,7 @@ def ours(light, weight):
 
 
 def _dark(torch, r, o, m):
-    """`kinetics.reaction.after`, for all cells at once."""
+    """`kinetics.kernels.after`, for all cells at once."""
     k, s = RESIN, STEP
     a = k.termination * s / 2
     rest = math.exp(-a)

@@ -16,8 +16,7 @@ from test_cli_simulate import SQUARE, hatch, names
 import laserpath
 from laserpath.base.errors import InputError
 from laserpath.simulation import Choices
-from laserpath.simulation.comparison import Comparison, compare
-from laserpath.simulation.comparison.page import headline
+from laserpath.simulation.comparison import Comparison, compare, headline
 from laserpath.types import Settings
 
 DESIGN = design(shapely.box(1, 1, 2, 2), name="square")

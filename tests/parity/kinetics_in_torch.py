@@ -1,7 +1,7 @@
 """The kinetic model written in PyTorch, for its autograd: every cell, every flash, float64.
 
 The spot is the model's own table and the intervals are its own, so that values and derivatives differ by
-rounding only. Nothing is cut off: the formulas of `kinetics.reaction` as they stand, by series near 0 alone.
+rounding only. Nothing is cut off: the formulas of `kinetics.kernels` as they stand, by series near 0 alone.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ from laserpath.physics.dose import accurate_model
 from laserpath.physics.dose.segments import to_points
 from laserpath.physics.optics import profile
 from laserpath.simulation import Choices, Simulation, exposing, simulate, source
-from laserpath.simulation.page import another_power
+from laserpath.simulation.result import another_power
 from laserpath.types import Design, Machine, Process, Resin, Settings, Spot, Toolpath
 
 FOREIGN = Path(__file__).parents[1] / "data" / "gcode" / "foreign"
