@@ -18,7 +18,7 @@ from laserpath.design.board.files import EXPOSABLE
 
 if TYPE_CHECKING:
     from laserpath.design.board.files import BoardFiles
-    from laserpath.design.layers import FoundPart
+    from laserpath.design.reading import FoundPart
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,7 @@ from laserpath.design import formats
 from laserpath.design.arrange import Arrangement, arrange, enlargement
 from laserpath.design.colours import TooFewColours, chosen
 from laserpath.design.formats import head, unpacked
-from laserpath.design.layers import FoundPart, apart
-from laserpath.design.reading import FLATTEN_FWHM, Reading
+from laserpath.design.reading import FLATTEN_FWHM, FoundPart, Reading, apart
 from laserpath.types import Design, Part
 
 __all__ = [

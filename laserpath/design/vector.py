@@ -35,8 +35,7 @@ from laserpath.base.errors import InputError, figure
 from laserpath.base.quantities import LENGTH
 from laserpath.design.curves import Pen, Polyline, stroke
 from laserpath.design.fill import Polygons, check_reach, joined
-from laserpath.design.layers import LayersRead, each_alone
-from laserpath.design.reading import Reading, unknown
+from laserpath.design.reading import LayersRead, Reading, each_alone, unknown
 from laserpath.types import Design, DrawnLines
 
 
