@@ -41,14 +41,16 @@ if TYPE_CHECKING:
     from laserpath.types import Design, Grid, Machine, Part, Process, Resin, Settings, Spot, Target, Toolpath
     from laserpath.types.results import (
         Edges,
+        KeyFigures,
         Measurement,
         MotionFigures,
         PrintFigures,
         ProcessWindow,
         Report,
+        Sensitivity,
         Solution,
+        Variation,
     )
-    from laserpath.types.sensitivity import KeyFigures, Sensitivity, Variation
 
 __version__ = "0.3.0"
 
@@ -126,9 +128,9 @@ __getattr__, __dir__ = attach(
             "Design", "Grid", "Machine", "Part", "Process", "Resin", "Settings", "Spot", "Target", "Toolpath",
         ),
         "types.results": (
-            "Edges", "Measurement", "MotionFigures", "PrintFigures", "ProcessWindow", "Report", "Solution",
+            "Edges", "KeyFigures", "Measurement", "MotionFigures", "PrintFigures", "ProcessWindow", "Report",
+            "Sensitivity", "Solution", "Variation",
         ),
-        "types.sensitivity": ("KeyFigures", "Sensitivity", "Variation"),
     },
     {"profiles": "config.profiles", "request": "config.request"},
 )  # fmt: skip

@@ -23,8 +23,7 @@ from scipy.optimize import brentq
 import gcode
 from laserpath import __version__
 from laserpath.base.arrays import Floats
-from laserpath.base.compute import cache
-from laserpath.base.compute.runtime import cpu_count, device, ti
+from laserpath.base.compute.runtime import cache_folder, cpu_count, device, ti
 from laserpath.base.errors import InputError
 from laserpath.config import profiles
 from laserpath.machine import convert
@@ -93,7 +92,7 @@ def _version(package: str) -> str:
 
 def _cache() -> str:
     """Folder and size of Taichi's cache of compiled kernels."""
-    folder = cache.folder(ti.cfg)
+    folder = cache_folder(ti.cfg)
     if not ti.cfg.offline_cache:
         return "off: every start compiles anew"
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) if folder.is_dir() else 0

@@ -14,9 +14,8 @@ from laserpath.base.errors import InputError
 from laserpath.base.quantities import LENGTH
 from laserpath.cli.grouped import Options, Parsed, WholeNumber
 from laserpath.config import options, values
-from laserpath.config.option import Option
 from laserpath.config.project import NAME
-from laserpath.config.values import Quantity
+from laserpath.config.values import Option, Quantity
 
 
 def group(heading: str) -> Options:

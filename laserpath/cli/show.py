@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from laserpath.config.request import PlannedPart
     from laserpath.planning import Forecast
     from laserpath.types import Design, Process, Settings
-    from laserpath.types.results import Limit
-    from laserpath.types.sensitivity import Sensitivity
+    from laserpath.types.results import Limit, Sensitivity
 
 _LONG = 3600.0
 """s, write or plan time from which a warning questions the design's size; a larger one warns less often."""

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from laserpath.base.errors import InputError, did_you_mean
 from laserpath.base.quantities import DOSE, convert, parse
 from laserpath.config import values
-from laserpath.config.option import Option
+from laserpath.config.values import Option
 
 if TYPE_CHECKING:
     from laserpath.types import Resin

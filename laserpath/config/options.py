@@ -21,9 +21,8 @@ from laserpath.base.entry_points import (
 from laserpath.base.quantities import ANGLE, DOSE, LENGTH, NUMBER
 from laserpath.config import values
 from laserpath.config.layers import LayerList
-from laserpath.config.option import Option
 from laserpath.config.profiles import DEFAULTS
-from laserpath.config.values import OneOf, Quantity, Whole
+from laserpath.config.values import OneOf, Option, Quantity, Whole
 
 
 def all_options() -> Iterator[Option]:

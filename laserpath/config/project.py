@@ -23,7 +23,7 @@ from gcode.files import read_toml, toml
 from laserpath.base.errors import InputError, did_you_mean
 from laserpath.base.quantities import path_of, quoted, quoted_path
 from laserpath.config import layers, options, values
-from laserpath.config.option import Option
+from laserpath.config.values import Option
 
 if TYPE_CHECKING:
     from laserpath.types import Design, Process, Settings

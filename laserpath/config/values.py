@@ -3,12 +3,14 @@
 
 Each parser takes a text of the command line, or a value of a TOML file, and raises `InputError` with a
 sentence that quotes it.
+
+What an entry in the table of options says: see `options`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -17,10 +19,11 @@ from typing import TYPE_CHECKING, Any
 from laserpath.base.errors import InputError
 from laserpath.base.quantities import DOSE, LENGTH, TIME, Length, Units, convert, parse
 
-if TYPE_CHECKING:  # the command line's help does not wait for NumPy and Shapely
+if TYPE_CHECKING:
     from laserpath.design.arrange import Repeat
     from laserpath.design.reading import Black
     from laserpath.machine.resuming import Ended
+
 
 _SPOT_MAX = 10.0
 """mm; a larger number was most likely meant in µm."""
@@ -229,3 +232,41 @@ def as_written(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
         raise InputError(f"{value!r} is not a number")
     return str(value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One option. name: its key in a project file; as a flag, `--` and the name with dashes.
+
+    sets: `Record.field`, in `types` or `design`.  parse: parser of its value (`values`); a `Length` is turned
+    into multiples of the spot's FWHM. `Quantity` refuses 0 and below unless `low` is given: for a number that
+    may be 0 use `low=None` and check the limit in the record.
+    metavar, help, default: as shown; a `OneOf` without a metavar lists its words.
+    replaces: options that are left out of a project if this one is given, since they set the same or a part
+    of it.  drawings_only: it has no effect on grey images.  flag: False if only a project file has it.
+    """
+
+    name: str
+    sets: str
+    parse: Callable[[Any], Any]
+    help: str
+    default: str = ""
+    metavar: str | None = None
+    replaces: tuple[str, ...] = ()
+    drawings_only: bool = False
+    flag: bool = True
+
+    @property
+    def record(self) -> str:
+        """The record that the option sets a field of: 'Settings', 'Resin' …"""
+        return self.sets.partition(".")[0]
+
+    @property
+    def field(self) -> str:
+        """The field that the option sets."""
+        return self.sets.partition(".")[2]
+
+    @property
+    def shown(self) -> str:
+        """The help, with the default in brackets."""
+        return f"{self.help}  [{self.default}]" if self.default else self.help

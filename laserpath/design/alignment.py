@@ -40,7 +40,7 @@ from laserpath.base.entry_points import ALIGN_FITS
 from laserpath.base.errors import InputError, figure
 from laserpath.base.quantities import LENGTH, convert, parse
 from laserpath.types import Point
-from laserpath.types.alignment import Alignment, Fiducial, Fitted
+from laserpath.types.drawing import Alignment, Fiducial, Fitted
 
 COLUMNS = ("mark", "design_x_mm", "design_y_mm", "machine_x_mm", "machine_y_mm")
 """Of a table of marks: the last two are filled in where the marks were found."""

@@ -19,7 +19,7 @@ from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, ProgramPart
 from laserpath.measure.exposure import Exposure
 from laserpath.types import Machine
-from laserpath.types.sensitivity import KeyFigures, Variation
+from laserpath.types.results import KeyFigures, Variation
 
 _ACCELERATIONS = (0.8, 1.2)
 """Factors: a larger range than a profile is usually wrong by makes every plan look fragile."""

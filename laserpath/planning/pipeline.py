@@ -48,8 +48,7 @@ from laserpath.planning.unconstrained import EVALUATIONS, is_wanted, unconstrain
 from laserpath.report import PageData, PageText, Picture
 from laserpath.report.wording import number
 from laserpath.types import Design, Process, Settings, Target, Toolpath
-from laserpath.types.results import Measurement, Report, Solution
-from laserpath.types.sensitivity import Sensitivity
+from laserpath.types.results import Measurement, Report, Sensitivity, Solution
 
 _SAME_FWHM = 5e-4
 """Difference of two mean edge errors, in FWHM, up to which neither print counts as worse, because positions

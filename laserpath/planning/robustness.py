@@ -26,8 +26,7 @@ from laserpath.planning.pipeline import Plan
 from laserpath.planning.stages import relearned
 from laserpath.planning.task import Task
 from laserpath.types import Machine, Toolpath
-from laserpath.types.results import Solution
-from laserpath.types.sensitivity import KeyFigures, Sensitivity, Variation
+from laserpath.types.results import KeyFigures, Sensitivity, Solution, Variation
 
 Listener = Callable[[Progress], None]
 

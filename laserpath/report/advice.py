@@ -29,7 +29,7 @@ from laserpath.report import wording
 from laserpath.report.data import PageData
 from laserpath.report.wording import duration, number
 from laserpath.types import Machine, Process, Settings
-from laserpath.types.sensitivity import WORTH, Sensitivity, Variation
+from laserpath.types.results import WORTH, Sensitivity, Variation
 
 _FELT = 0.05
 """Rise of the mean edge error by the worst disturbance, as a share: up to it a print is not sensitive."""

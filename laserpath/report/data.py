@@ -48,8 +48,7 @@ from laserpath.measure.exposure import Lost, lost_in_motion
 from laserpath.physics import optics
 from laserpath.report.wording import kind_of, number
 from laserpath.types import Design, Grid, Machine, Point, Process, Settings, Toolpath
-from laserpath.types.results import Edges, Inspection, Report
-from laserpath.types.sensitivity import Sensitivity
+from laserpath.types.results import Edges, Inspection, Report, Sensitivity
 
 _FINEST = 1 / 200
 """First tolerance of position, in FWHM of the spot. A larger one drops more knots at once."""

@@ -49,7 +49,7 @@ from laserpath.physics import optics
 from laserpath.physics.dose import usual_model
 from laserpath.physics.dose.uneven import acting, basis, places
 from laserpath.physics.resin import development
-from laserpath.simulation.simulator import Simulation
+from laserpath.simulation.result import Simulation
 from laserpath.types import DoseMap, Fiducial, Point, Spot, Toolpath
 
 FEWEST_EDGES = 60

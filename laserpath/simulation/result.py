@@ -40,8 +40,7 @@ from laserpath.report.canvas import Box
 from laserpath.report.toolpath_svg import printable
 from laserpath.report.wording import number
 from laserpath.types import Design, Grid, Point, Process, Resin, Toolpath
-from laserpath.types.results import Edges, Measurement, MotionFigures
-from laserpath.types.sensitivity import Sensitivity
+from laserpath.types.results import Edges, Measurement, MotionFigures, Sensitivity
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -29,7 +29,7 @@ from laserpath.simulation.exposing import COARSEST, at_best_power, exposure_of, 
 from laserpath.simulation.result import PathExposure, Simulation
 from laserpath.simulation.source import Height, Program, ProgramLayer, Source, darkened, flat, layer
 from laserpath.types import Design, Point, Process, Settings
-from laserpath.types.sensitivity import KeyFigures, Sensitivity
+from laserpath.types.results import KeyFigures, Sensitivity
 
 _OVER = 1.05
 """Ratio of the largest dose to the resin's limit above which a warning is given. A larger one warns less."""

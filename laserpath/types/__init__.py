@@ -7,7 +7,6 @@ Internal units: mm, s, mW (= mJ/s), mJ/mm². y points up. Lengths called "in FWH
 full width at half maximum.
 """
 
-from laserpath.types.alignment import Alignment, Fiducial
 from laserpath.types.beam import (
     FITTED_PROFILES,
     SPOT_PROFILES,
@@ -17,10 +16,20 @@ from laserpath.types.beam import (
     Shape,
     Spot,
 )
-from laserpath.types.drawing import Design, DrawnLines, Grid, Pads, Part, Point, Relief, Target
-from laserpath.types.kinetics import Kinetics
+from laserpath.types.drawing import (
+    Alignment,
+    Design,
+    DrawnLines,
+    Fiducial,
+    Grid,
+    Pads,
+    Part,
+    Point,
+    Relief,
+    Target,
+)
 from laserpath.types.path import EnergyPath, StraightMoves, Toolpath
-from laserpath.types.process import Machine, Process, Resin
+from laserpath.types.process import Kinetics, Machine, Process, Resin
 from laserpath.types.settings import Settings
 
 __all__ = [

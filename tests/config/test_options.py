@@ -18,8 +18,7 @@ from laserpath.cli import options as flags
 from laserpath.cli.grouped import GroupedCommand
 from laserpath.cli.grouped import options as decorated
 from laserpath.config import options, project, request, values
-from laserpath.config.option import Option
-from laserpath.config.values import Quantity, Whole
+from laserpath.config.values import Option, Quantity, Whole
 from laserpath.design.arrange import Arrangement, Repeat
 from laserpath.design.reading import Black, Reading
 from laserpath.types import Design, Fiducial, Process, Resin, Settings, Spot

@@ -18,7 +18,7 @@ from laserpath.physics.resin import path_energy
 from laserpath.planning.robustness import FILTERS, _boards, better_machines
 from laserpath.planning.task import Task
 from laserpath.types import Machine
-from laserpath.types.sensitivity import WORTH, KeyFigures, Sensitivity, Variation
+from laserpath.types.results import WORTH, KeyFigures, Sensitivity, Variation
 
 ELL = design(shapely.box(1, 1, 1.6, 1.25), shapely.box(1, 1, 1.25, 1.5), name="ell")
 

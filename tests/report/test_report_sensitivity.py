@@ -10,7 +10,7 @@ from exposures import Job
 from laserpath.report import PageText, render
 from laserpath.report.advice import headline, help_in_words, sensitivity_as_dict
 from laserpath.types import Machine, Process, Spot
-from laserpath.types.sensitivity import KeyFigures, Sensitivity, Variation
+from laserpath.types.results import KeyFigures, Sensitivity, Variation
 
 PROCESS = Process(Spot(fwhm=0.1))
 

@@ -6,19 +6,31 @@ Limits of Taichi 1.7, each worked around or refused:
 - A kernel is compiled only on the thread that started Taichi, so that is a thread of our own; once
   compiled it may be called from every thread, one at a time.
 - A forked child has Taichi's locks but not its threads, and would wait for ever. It is refused.
+- Its Linux wheels need a library of the system, and its import reads much source (`quick_frames`).
+- Where the folder of its cache of compiled kernels cannot be made, it crashes with a segmentation fault when
+  the program ends, even if it was told not to cache; then it gets a folder that exists. It protects its index
+  with a file `ticache.lock`; a process that is killed while it saves leaves that file, and nothing is cached
+  any more.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import ctypes
+import inspect
 import io
+import linecache
 import os
 import sys
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import wraps
+from pathlib import Path
+from tempfile import TemporaryFile
 from types import SimpleNamespace
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -27,9 +39,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from laserpath.base.arrays import Floats
-from laserpath.base.compute import cache
-from laserpath.base.compute.library import check_library, quick_frames
 from laserpath.base.errors import InputError
+
+LIBRARY = "libX11.so.6"
+"""Taichi's Linux wheels are linked with it, for windows that are not used here; a container may lack it."""
+
+
+def check_library(name: str = LIBRARY) -> None:
+    """Raise InputError on a Linux that lacks the library, instead of Taichi's traceback."""
+    try:
+        ctypes.CDLL(name)
+    except OSError:
+        raise InputError(
+            f"Taichi needs the system's library {name}, which is not here; on Debian and Ubuntu: "
+            "apt install libx11-6; on Fedora: dnf install libX11"
+        ) from None
+
+
+@contextmanager
+def quick_frames() -> Iterator[None]:
+    """While it is open, `inspect.getframeinfo` reads a frame's line without searching for its module.
+
+    Taichi reads that line of each function that it decorates, to see if it is in a class: 0.2 s of an import.
+    """
+    searching = inspect.getframeinfo
+
+    def quick(frame: Any, context: int = 1) -> inspect.Traceback:
+        code, number = frame.f_code, frame.f_lineno
+        line = linecache.getline(code.co_filename, number)
+        return inspect.Traceback(code.co_filename, number, code.co_name, [line], 0)
+
+    inspect.getframeinfo = quick
+    try:
+        yield
+    finally:
+        inspect.getframeinfo = searching
+
 
 # Taichi prints a banner at import and a line at init, on stdout, which would spoil `--json`.
 os.environ.setdefault("ENABLE_TAICHI_HEADER_PRINT", "0")
@@ -173,7 +218,7 @@ def _adopt() -> str | None:
 
 def _init(device: str) -> str:
     compiler = ThreadPoolExecutor(1, thread_name_prefix="taichi")
-    options = {"enable_fallback": False, **cache.options(impl.default_cfg())}
+    options = {"enable_fallback": False, **cache_options(impl.default_cfg())}
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             compiler.submit(
@@ -284,3 +329,39 @@ def strips_of(y: Floats, origin: float, pitch: float, height: int) -> NDArray[np
     some = (y[:: max(1, len(y) // 4096)] - origin) / pitch
     inner = np.quantile(some, np.arange(1, count) / count) if len(some) else np.zeros(0)
     return np.concatenate([[0], inner, [height]]).astype(np.int32)
+
+
+_STALE = 600.0
+"""s, age from which a lock belongs to no process: saving takes less than a second."""
+
+
+def cache_folder(config: Any) -> Path:
+    """The folder of the cache by Taichi's configuration and environment."""
+    return Path(os.environ.get("TI_OFFLINE_CACHE_FILE_PATH") or config.offline_cache_file_path)
+
+
+def cache_options(config: Any) -> dict[str, Any]:
+    """The options of `ti.init` with which it caches where it can, and else does without."""
+    place = cache_folder(config)
+    if _can_hold_files(place):
+        _remove_stale_locks(place)
+        return {"offline_cache": True}
+    existing = next(one for one in place.absolute().parents if one.is_dir())
+    return {"offline_cache": False, "offline_cache_file_path": str(existing)}
+
+
+def _can_hold_files(place: Path) -> bool:
+    """Whether files can be made in the folder, which is made if it is missing."""
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        TemporaryFile(dir=place).close()
+    except OSError:
+        return False
+    return True
+
+
+def _remove_stale_locks(place: Path) -> None:
+    for lock in place.rglob("*.lock"):
+        with contextlib.suppress(OSError):
+            if time.time() - lock.stat().st_mtime > _STALE:
+                lock.unlink()

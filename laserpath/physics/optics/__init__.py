@@ -4,7 +4,7 @@
 
 | profile | spot | module |
 | --- | --- | --- |
-| airy | a uniformly filled circular aperture, in focus or defocused | `airy`, `pupil` |
+| airy | a uniformly filled circular aperture, in focus or defocused | `airy` |
 | gaussian | a Gaussian beam, in focus or defocused | `gaussian` |
 | flat-top | even light with a soft rim, in focus | `flattop` |
 | airy-function | Ai(κr), which is not the physical spot | `radial` |

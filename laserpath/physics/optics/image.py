@@ -27,8 +27,7 @@ import scipy
 from laserpath.base.arrays import Floats, frozen_array
 from laserpath.base.checks import positive
 from laserpath.base.errors import one_line
-from laserpath.physics.optics.numerics import quadrature
-from laserpath.physics.optics.shape import HIGHEST_KEPT, check_light
+from laserpath.physics.optics.shape import HIGHEST_KEPT, check_light, quadrature
 from laserpath.types import MeasuredBeam, Shape
 
 _MESH_PER_PIXEL = 8

@@ -25,8 +25,16 @@ import scipy
 
 from laserpath.base.arrays import Floats, frozen_array
 from laserpath.base.errors import InputError, one_line
-from laserpath.physics.optics.numerics import RADIANS_PER_PANEL, Spline, j0, j1, panels
-from laserpath.physics.optics.shape import HIGHEST_KEPT, Round, check_light
+from laserpath.physics.optics.shape import (
+    HIGHEST_KEPT,
+    RADIANS_PER_PANEL,
+    Round,
+    Spline,
+    check_light,
+    j0,
+    j1,
+    panels,
+)
 from laserpath.types import MeasuredBeam, Shape
 
 _CHUNK = 1 << 22

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from laserpath.base.compute import cache
+from laserpath.base.compute.runtime import cache_options
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +20,7 @@ def no_variable(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def options(place: Path) -> dict[str, object]:
-    return cache.options(SimpleNamespace(offline_cache_file_path=str(place)))
+    return cache_options(SimpleNamespace(offline_cache_file_path=str(place)))
 
 
 def test_a_folder_is_made_and_used(tmp_path: Path) -> None:

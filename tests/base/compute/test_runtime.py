@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from laserpath import InputError
-from laserpath.base.compute.library import check_library
-from laserpath.base.compute.runtime import ASTTransformerContext, strips_of
+from laserpath.base.compute.runtime import ASTTransformerContext, check_library, strips_of
 
 SET_UP = """
 import numpy as np
