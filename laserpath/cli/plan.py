@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -252,6 +253,7 @@ def own(name: str, written: Sequence[Path]) -> list[Path]:
 _OF_A_DRAWING = [
     option.name for option in known.setting("Arrangement", "Reading") if option.name not in ("layer", "unit")
 ]
+_OF_EACH_DRAWING = ("pixel", "threshold", "line_width")
 _OF_ONE_PROGRAM = ("frame", "joined", "save_project", "sensitivity")
 """Options without effect on a part."""
 
@@ -259,12 +261,13 @@ _OF_ONE_PROGRAM = ("frame", "joined", "save_project", "sensitivity")
 def plan_sliced(job: Job, meter: Meter) -> Made:
     """Plan the layers of the job's part and write their program, or programs."""
     from laserpath.design import FLATTEN_FWHM
-    from laserpath.design.part import load_part
+    from laserpath.design.part import is_stack, load_part, load_stack
     from laserpath.physics import optics
     from laserpath.planning import Keeping, stacked
 
     file, machine, given = Path(job.file), job.process.machine, job.given
-    layer = _thickness(job)
+    drawn = is_stack(file)
+    layer = _thickness(job, drawn=drawn)
     if machine.z_travel is None:
         raise InputError(
             f"a part needs a Z, and machine {machine.name!r} names none: put z_travel_mm = [0, 40] with its "
@@ -272,7 +275,12 @@ def plan_sliced(job: Job, meter: Meter) -> Made:
         )
     meter.name = f"cutting {file.name}"
     tolerance = FLATTEN_FWHM * optics.fwhm(job.process.spot)
-    layers = load_part(file, layer, unit=job.values.get("unit"), tolerance=tolerance)
+    if drawn:
+        own = {name: value for name, value in job.values.items() if name != "layer"}
+        layers = load_stack(file, layer, reading=request.reading_of(own, tolerance))
+    else:
+        layers = load_part(file, layer, unit=job.values.get("unit"), tolerance=tolerance)
+    name = re.sub(r"[*?]+", "", file.stem).strip("-_. ") or "layers"
     if layers[-1][0] > machine.z_travel[1]:
         raise InputError(
             f"{file.name} is {layers[-1][0]:g} mm high, above the {machine.z_travel[1]:g} mm to which "
@@ -280,14 +288,14 @@ def plan_sliced(job: Job, meter: Meter) -> Made:
         )
     # No mesh names a page: the zero is the part's corner, unless another one is asked for.
     origin = "design" if job.settings.origin == "auto" else job.settings.origin
-    stack = stacked(layers, job.process, replace(job.settings, origin=origin), name=file.stem)
+    stack = stacked(layers, job.process, replace(job.settings, origin=origin), name=name)
     check_places(stack.places(job.folder, apart=given["apart"]))
     x0, y0, x1, y1 = stack.whole.bounds
     job.talk.tell(f"{file.name}: {x1 - x0:.4g} × {y1 - y0:.4g} × {stack.z[-1]:.4g} mm")
     for note in stack.notes:
         job.talk.warn(note)
     # A part of a stack is of no use, so one Ctrl-C stops at once.
-    keeping = Keeping(job.folder / f"{file.stem}.layers") if given["resume"] else None
+    keeping = Keeping(job.folder / f"{name}.layers") if given["resume"] else None
     done = slicer.planned(stack, given["settle"] or 0.0, job.talk, meter, job.check, keeping)
     job.check()
     meter.writing()
@@ -303,10 +311,14 @@ def plan_sliced(job: Job, meter: Meter) -> Made:
     )
 
 
-def _thickness(job: Job) -> float:
-    """The thickness of a layer, mm; options are refused that say nothing about a part."""
+def _thickness(job: Job, *, drawn: bool) -> float:
+    """The thickness of a layer, mm; options are refused that say nothing about a part.
+
+    drawn: whether each of its layers is a drawing.
+    """
     name = Path(job.file).name
-    idle = [one for one in _OF_A_DRAWING if job.values.get(one)]
+    taken = _OF_EACH_DRAWING if drawn else ()
+    idle = [one for one in _OF_A_DRAWING if job.values.get(one) and one not in taken]
     idle += [one for one in _OF_ONE_PROGRAM if job.given.get(one)]
     if idle:
         raise InputError(f"--{idle[0].replace('_', '-')} is for drawings, and {name} is a part: leave it out")
@@ -440,6 +452,7 @@ Examples:
   laserpath plan poster.svg --colours 3 --colour-resin red=red-resin.toml
   laserpath plan panel.dxf --layers pads,text
   laserpath plan part.stl --layer 50um --machine my-laser.toml
+  laserpath plan 'layer-*.svg' --layer 50um --machine my-laser.toml
   laserpath plan design.svg --printed photo.png --printed-pixel 4um
   laserpath plan panel.gbr --scheduler tcp://10.0.0.5:8786
   laserpath plan                     # the design that laserpath.toml in this folder names
@@ -476,11 +489,12 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
     """Plan a toolpath that exposes DESIGN: SVG, DXF, GDSII, OASIS, Gerber, PNG, TIFF, GeoJSON or WKT.
 
     Writes DESIGN.gcode for the machine, DESIGN.toolpath.svg, a drawing, and DESIGN.report.html, which shows
-    what will cure. A part (STL, 3MF, OBJ) is cut into layers, and one program exposes all of them. Options
+    what will cure. A part (STL, 3MF, OBJ) is cut into layers, and one program exposes all of them; so it does
+    for drawings of layers, named by a pattern in quotes. Options
     that are not given come from a laserpath.toml beside the design.
     """
     with Interrupts() as interrupts:
-        from laserpath.design.part import is_part
+        from laserpath.design.part import is_part, is_stack
         from laserpath.physics import optics
 
         folder = Path(given["output"])
@@ -488,7 +502,7 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
         if given["save_project"] and (folder / project.NAME).exists():
             raise InputError(f"{str(folder / project.NAME)!r} is there already, and would be lost")
         file, values = inputs(design, given)
-        if not is_part(file):
+        if not (is_part(file) or is_stack(file)):
             check_parts(given, values)
         process = request.process_of(values)
         fwhm = optics.fwhm(process.spot)
@@ -517,9 +531,9 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
 
 def _made(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -> Made:
     """Plan a part, greys, colours, layers or a drawing, and write the files."""
-    from laserpath.design.part import is_part
+    from laserpath.design.part import is_part, is_stack
 
-    if is_part(job.file):
+    if is_part(job.file) or is_stack(job.file):
         return plan_sliced(job, meter)
     if job.values.get("grey"):
         return plan_grey(job, listen, meter)

@@ -22,9 +22,10 @@ import io
 import logging
 import math
 import os
+import re
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,9 @@ from laserpath.base.checks import number
 from laserpath.base.errors import InputError, figure
 from laserpath.base.overlay import minus, tidy, union, within
 from laserpath.base.quantities import LENGTH, quoted_path
-from laserpath.design import content, formats
+from laserpath.design import content, formats, load
 from laserpath.design.fill import EVENODD, NONZERO, check_reach, fill
+from laserpath.design.reading import Reading
 from laserpath.types import Design
 
 SUFFIXES = (".stl", ".3mf", ".obj")
@@ -84,6 +86,44 @@ class _Solid:
 def is_part(path: str | os.PathLike[str]) -> bool:
     """Whether the name is that of a part, not of a drawing."""
     return Path(path).suffix.lower() in SUFFIXES
+
+
+def is_stack(path: str | os.PathLike[str]) -> bool:
+    """Whether it is a pattern of names, such as `layer-*.svg`: a drawing for each layer."""
+    return any(one in Path(path).name for one in "*?") and not Path(path).exists()
+
+
+def load_stack(
+    pattern: str | os.PathLike[str], layer: float, *, reading: Reading
+) -> tuple[tuple[float, Design], ...]:
+    """A drawing for each layer, for `plan_layers`: (z, area) each, the lowest first.
+
+    pattern: of the files' names; numbers in them are in their order, 9 before 10.  layer: thickness, mm.
+    reading: of each of them. They keep the coordinates in which they are drawn.
+    Raises InputError if there are none, or one cannot be read.
+    """
+    pattern = Path(pattern)
+    files = sorted(pattern.parent.glob(pattern.name), key=_in_order)
+    if not files:
+        raise InputError(f"no file has a name like {str(pattern)!r}")
+    if not _THINNEST <= layer < math.inf:
+        raise InputError(
+            f"layers of {figure(1000 * layer, 4)} µm are thinner than the 1 µm to which programs give Z"
+        )
+    if len(files) > _MOST:
+        raise InputError(f"{len(files)} drawings are like {str(pattern)!r}, but {_MOST} layers are the most")
+    source = (f"from {pattern.name}", f"{len(files)} drawings, a layer of {layer:.9g} mm each")
+    recipe = (f"design = {quoted_path(pattern.name)}", f'layer = ["{layer:.9g}mm"]')
+    each = (load(file, tolerance=reading.tolerance, reading=reading) for file in files)
+    return tuple(
+        (round((k + 1) * layer, 9), replace(one, source=source, recipe=recipe, file=str(pattern.absolute())))
+        for k, one in enumerate(each)
+    )
+
+
+def _in_order(file: Path) -> list[tuple[int, str]]:
+    """Its name, by which to sort: numbers by their value."""
+    return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", file.name)]
 
 
 def load_part(

@@ -176,3 +176,32 @@ def test_the_options_of_parts_are_refused_for_drawings(capsys: pytest.CaptureFix
     Path("a.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"><rect width="1" height="1"/></svg>')
     assert run("plan", "a.svg", "--apart", *QUICK) == 2
     assert "--apart is for the layers of a part (STL, 3MF, OBJ)" in capsys.readouterr().err
+
+
+def square(name: str, size: float) -> None:
+    Path(name).write_text(f"POLYGON ((5 5, {5 + size} 5, {5 + size} {5 + size}, 5 {5 + size}, 5 5))")
+
+
+@pytest.mark.slow
+def test_a_drawing_for_each_layer(capsys: pytest.CaptureFixture[str]) -> None:
+    """By their numbers, in the coordinates in which they are drawn."""
+    for number, size in ((9, 1.2), (10, 0.8), (11, 0.8)):
+        square(f"slice_{number}.wkt", size)
+    assert run("plan", "slice_*.wkt", "--layer", "50um", *QUICK[:-1], "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["files"] == ["slice.gcode"]
+    assert [(one["z_mm"], one["plan"]) for one in told["layers"]] == [(0.05, 0), (0.1, 1), (0.15, 1)]
+    for z, size in ((0.05, 1.2), (0.15, 0.8)):
+        ends = lit(Path("slice.gcode").read_text(), z)
+        assert ends.min(axis=0) == pytest.approx((0, 0), abs=0.15), "the corner of all is the zero"
+        assert ends.max(axis=0) == pytest.approx((size, size), abs=0.15)
+
+
+def test_drawings_of_layers_that_are_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("plan", "slice_*.svg", "--layer", "50um", *QUICK) == 2
+    assert "no file has a name like 'slice_*.svg'" in capsys.readouterr().err
+    square("slice_1.wkt", 1.0)
+    assert run("plan", "slice_*.wkt", *QUICK) == 2
+    assert "slice_*.wkt is a part: say once how thick its layers are" in capsys.readouterr().err
+    assert run("plan", "slice_*.wkt", "--layer", "0.1um", *QUICK) == 2
+    assert "layers of 0.1 µm are thinner than the 1 µm" in capsys.readouterr().err

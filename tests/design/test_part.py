@@ -17,7 +17,8 @@ from shapes import NODING
 import laserpath
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
-from laserpath.design.part import hanging, load_part
+from laserpath.design.part import hanging, is_stack, load_part, load_stack
+from laserpath.design.reading import Reading
 
 SIDES = 256
 POLYGON = SIDES / (2 * math.pi) * math.sin(2 * math.pi / SIDES)
@@ -260,3 +261,16 @@ def test_trapped_resin_is_named_with_its_volume_and_place() -> None:
     shifted = BASE.difference(shapely.box(2.5, 1, 3.5, 3), grid_size=NODING)
     (one_cavity,) = (one for one in hung(BASE, RING, shifted, BASE) if "trapped" in one)
     assert one_cavity.startswith("0.6 mm³"), "holes that overlap are one"
+
+
+def test_drawings_are_stacked_by_the_numbers_in_their_names(tmp_path: Path) -> None:
+    for number, side in ((10, 2), (9, 1), (11, 3)):
+        (tmp_path / f"slice_{number}.wkt").write_text(
+            f"POLYGON ((5 5, {5 + side} 5, {5 + side} 6, 5 6, 5 5))"
+        )
+    layers = load_stack(tmp_path / "slice_*.wkt", 0.05, reading=Reading(1e-3))
+    assert [z for z, _ in layers] == [0.05, 0.1, 0.15]
+    assert [one.bounds for _, one in layers] == [(5, 5, 6, 6), (5, 5, 7, 6), (5, 5, 8, 6)]
+    assert layers[0][1].source == ("from slice_*.wkt", "3 drawings, a layer of 0.05 mm each")
+    assert is_stack(tmp_path / "slice_*.wkt")
+    assert not is_stack(tmp_path / "slice_9.wkt")
