@@ -275,7 +275,7 @@ def plan_sliced(job: Job, meter: Meter) -> Made:
         )
     meter.name = f"cutting {file.name}"
     tolerance = FLATTEN_FWHM * optics.fwhm(job.process.spot)
-    if drawn:
+    if drawn and layer is not None:
         own = {name: value for name, value in job.values.items() if name != "layer"}
         layers = load_stack(file, layer, reading=request.reading_of(own, tolerance))
     else:
@@ -311,11 +311,13 @@ def plan_sliced(job: Job, meter: Meter) -> Made:
     )
 
 
-def _thickness(job: Job, *, drawn: bool) -> float:
-    """The thickness of a layer, mm; options are refused that say nothing about a part.
+def _thickness(job: Job, *, drawn: bool) -> float | None:
+    """The thickness of a layer, mm; None: the file says it. Options that say nothing here are refused.
 
     drawn: whether each of its layers is a drawing.
     """
+    from laserpath.design.part import is_sliced
+
     name = Path(job.file).name
     taken = _OF_EACH_DRAWING if drawn else ()
     idle = [one for one in _OF_A_DRAWING if job.values.get(one) and one not in taken]
@@ -323,6 +325,8 @@ def _thickness(job: Job, *, drawn: bool) -> float:
     if idle:
         raise InputError(f"--{idle[0].replace('_', '-')} is for drawings, and {name} is a part: leave it out")
     layers: Sequence[str] = job.values.get("layer", ())
+    if is_sliced(name) and not layers:
+        return None
     if len(layers) != 1:
         raise InputError(f"{name} is a part: say once how thick its layers are, as in --layer 50um")
     try:
@@ -490,7 +494,7 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
 
     Writes DESIGN.gcode for the machine, DESIGN.toolpath.svg, a drawing, and DESIGN.report.html, which shows
     what will cure. A part (STL, 3MF, OBJ) is cut into layers, and one program exposes all of them; so it does
-    for drawings of layers, named by a pattern in quotes. Options
+    for SL1 archives, and for drawings of layers, named by a pattern in quotes. Options
     that are not given come from a laserpath.toml beside the design.
     """
     with Interrupts() as interrupts:

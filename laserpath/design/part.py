@@ -1,4 +1,4 @@
-"""A part, drawn as a mesh, → its layers, each a design: STL, 3MF, OBJ; and what of layers cannot print.
+"""A part, drawn as a mesh or sliced, → its layers, each a design; and what of layers cannot print.
 
 Layer k = 0, 1 … reaches from k h to (k + 1) h above the part's lowest point. Its area is the section of the
 part at its middle, (k + ½) h: on a slope, what the layer has too much below makes up for what it lacks
@@ -18,6 +18,7 @@ edges. trimesh reads the files and mends the meshes; `pip install 'laserpath[par
 
 from __future__ import annotations
 
+import hashlib
 import io
 import logging
 import math
@@ -39,12 +40,14 @@ from laserpath.base.checks import number
 from laserpath.base.errors import InputError, figure
 from laserpath.base.overlay import minus, tidy, union, within
 from laserpath.base.quantities import LENGTH, quoted_path
-from laserpath.design import content, formats, load
+from laserpath.design import content, formats, image, load
 from laserpath.design.fill import EVENODD, NONZERO, check_reach, fill
 from laserpath.design.reading import Reading
 from laserpath.types import Design
 
 SUFFIXES = (".stl", ".3mf", ".obj")
+SLICED = (".sl1", ".sl1s")
+"""Archives of PrusaSlicer, which hold a picture of each layer."""
 
 _THINNEST = 1e-3
 """mm, the last digit of Z in programs."""
@@ -85,7 +88,12 @@ class _Solid:
 
 def is_part(path: str | os.PathLike[str]) -> bool:
     """Whether the name is that of a part, not of a drawing."""
-    return Path(path).suffix.lower() in SUFFIXES
+    return Path(path).suffix.lower() in SUFFIXES + SLICED
+
+
+def is_sliced(path: str | os.PathLike[str]) -> bool:
+    """Whether the name is that of a part which a slicer has cut into layers."""
+    return Path(path).suffix.lower() in SLICED
 
 
 def is_stack(path: str | os.PathLike[str]) -> bool:
@@ -103,7 +111,7 @@ def load_stack(
     Raises InputError if there are none, or one cannot be read.
     """
     pattern = Path(pattern)
-    files = sorted(pattern.parent.glob(pattern.name), key=_in_order)
+    files = sorted(pattern.parent.glob(pattern.name), key=lambda file: _in_order(file.name))
     if not files:
         raise InputError(f"no file has a name like {str(pattern)!r}")
     if not _THINNEST <= layer < math.inf:
@@ -121,22 +129,108 @@ def load_stack(
     )
 
 
-def _in_order(file: Path) -> list[tuple[int, str]]:
-    """Its name, by which to sort: numbers by their value."""
-    return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", file.name)]
+def _in_order(name: str) -> list[tuple[int, str]]:
+    """By which names are sorted: numbers by their value."""
+    return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", name)]
+
+
+def _slices(path: Path, tolerance: float) -> tuple[tuple[float, Design], ...]:
+    """The layers of an SL1 archive, as `load_part` gives them: pictures whose white is to be solid.
+
+    PrusaSlicer draws the part as seen from above, mirrored if the display is to be, and turned onto its side
+    by an exchange of x and y if the display is upright (its RasterBase.hpp, `Trafo`).
+    """
+    try:
+        with limits.work(), zipfile.ZipFile(io.BytesIO(content(path))) as archive:
+            size = sum(one.file_size for one in archive.infolist())
+            limits.check("bytes", size, f"it holds {size >> 20} MiB unpacked")
+            said = {**_said(archive, "prusaslicer.ini"), **_said(archive, "config.ini")}
+            names = [one for one in archive.namelist() if one.lower().endswith(".png") and "/" not in one]
+            if not names:
+                raise InputError("it has no pictures of layers")
+            layer, pixel = float(said["layerHeight"]), _pixel(said)
+            areas: dict[bytes, shapely.MultiPolygon] = {}
+            found: list[tuple[str, shapely.MultiPolygon]] = []
+            for name in sorted(names, key=_in_order):
+                limits.spend()
+                data = archive.read(name)
+                key = hashlib.sha256(data).digest()
+                if key not in areas:
+                    areas[key] = _white(data, said, pixel, tolerance)
+                found.append((name, areas[key]))
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    except (zipfile.BadZipFile, KeyError, ValueError, NotImplementedError) as error:
+        raise InputError(f"{path}: it cannot be read as SL1, damaged or of another kind") from error
+    for name, area in found:
+        if area.is_empty:
+            raise InputError(f"{path}: there is nothing in {name}: what is above hangs on nothing")
+    source = (f"from {path.name}", f"{len(found)} layers of {layer:.9g} mm, pixels of {pixel:.6g} mm")
+    recipe = (f"design = {quoted_path(path.name)}",)
+    return tuple(
+        (
+            round((k + 1) * layer, 9),
+            Design(area, path.stem, source=source, recipe=recipe, file=str(path.resolve())),
+        )
+        for k, (_, area) in enumerate(found)
+    )
+
+
+def _said(archive: zipfile.ZipFile, name: str) -> dict[str, str]:
+    """The lines `key = value` of a file; KeyError if there is none."""
+    lines = (line.partition("=") for line in archive.read(name).decode("utf-8", "replace").splitlines())
+    return {key.strip(): value.strip() for key, equals, value in lines if equals}
+
+
+def _pixel(said: dict[str, str]) -> float:
+    """Width of a pixel, mm; the display's pixels must be square."""
+    wide, high = (
+        float(said[f"display_{side}"]) / int(said[f"display_pixels_{axis}"])
+        for side, axis in (("width", "x"), ("height", "y"))
+    )
+    if not (0 < wide < math.inf and abs(wide - high) <= 1e-3 * wide):
+        raise InputError(f"its pixels are {figure(wide, 4)} × {figure(high, 4)} mm, but must be square")
+    return wide
+
+
+def _white(data: bytes, said: dict[str, str], pixel: float, tolerance: float) -> shapely.MultiPolygon:
+    """What is white in a picture, mm, as seen from above. said: how the display lies."""
+    white = 1 - image.ink(data)[0]
+    upright = said["display_orientation"] == "portrait"
+    if said["display_mirror_y"] == "1":
+        white = white[::-1]
+    if (said["display_mirror_x"] == "1") != upright:
+        white = white[:, ::-1]
+    if upright:
+        white = white.T
+    outline = shapely.transform(image.outline(white, 0.5), lambda xy: (xy + 0.5) * pixel)
+    area = tidy(shapely.simplify(outline, tolerance)) if not outline.is_empty else outline
+    return shapely.MultiPolygon([one for one in shapely.get_parts(area) if not one.is_empty])
 
 
 def load_part(
-    path: str | os.PathLike[str], layer: float, *, unit: str | None = None, tolerance: float = 1e-4
+    path: str | os.PathLike[str],
+    layer: float | None = None,
+    *,
+    unit: str | None = None,
+    tolerance: float = 1e-4,
 ) -> tuple[tuple[float, Design], ...]:
     """Cut a part into layers, for `plan_layers`: (z, area) each, the lowest first.
 
-    path: of an STL, 3MF or OBJ file.  layer: thickness of a layer, mm.  z: mm, of a layer's top above the
-    part's lowest point.  unit: of STL and OBJ, which state none: mm, um, nm, cm, in; None: mm, unless the
-    part would then be absurdly small or large.  tolerance: mm, to which outlines are simplified.
+    path: of an STL, 3MF or OBJ file, or of an SL1 archive, which is cut already.  layer: thickness of a
+    layer, mm; None: as the archive says.  z: mm, of a layer's top above the part's lowest point.
+    unit: of STL and OBJ, which state none: mm, um, nm, cm, in; None: mm, unless the part would then be
+    absurdly small or large.  tolerance: mm, to which outlines are simplified.
     Raises InputError for what cannot be cut: a mesh that is open or empty, a layer thicker than the part.
     """
     path = Path(path)
+    number("tolerance", tolerance)
+    if is_sliced(path):
+        if layer is not None or unit is not None:
+            raise InputError(f"{path}: it states how thick its layers are, and its unit: give neither")
+        return _slices(path, tolerance)
+    if layer is None:
+        raise InputError(f"{path}: say how thick its layers are, mm")
     for name, value in (("layer", layer), ("tolerance", tolerance)):
         number(name, value)
         if not 0 < value < math.inf:

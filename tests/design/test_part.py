@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import io
 import math
+import subprocess
 import sys
 import tomllib
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import shapely
 import trimesh
+from PIL import Image
 from shapes import NODING
 
 import laserpath
-from laserpath.base.arrays import Floats
+from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError
+from laserpath.base.overlay import differing, union
 from laserpath.design.part import hanging, is_stack, load_part, load_stack
 from laserpath.design.reading import Reading
 
@@ -274,3 +279,94 @@ def test_drawings_are_stacked_by_the_numbers_in_their_names(tmp_path: Path) -> N
     assert layers[0][1].source == ("from slice_*.wkt", "3 drawings, a layer of 0.05 mm each")
     assert is_stack(tmp_path / "slice_*.wkt")
     assert not is_stack(tmp_path / "slice_9.wkt")
+
+
+L_SHAPE = np.array([[1, 1, 1], [1, 0, 0]], bool)
+"""Pixels of a part, row 0 the lowest."""
+
+
+def archive(place: Path, picture: Bools, *, orientation: str, mirror: tuple[int, int]) -> Path:
+    """An SL1 file of 12 layers of 50 µm with pixels of 0.5 mm, black around them."""
+    pixels = np.pad(picture, 1)
+    rows, columns = pixels.shape if orientation == "landscape" else pixels.shape[::-1]
+    said = {
+        "display_width": 0.5 * columns, "display_height": 0.5 * rows, "display_pixels_x": columns,
+        "display_pixels_y": rows, "display_orientation": orientation,
+        "display_mirror_x": mirror[0], "display_mirror_y": mirror[1],
+    }  # fmt: skip
+    drawn = io.BytesIO()
+    Image.fromarray(np.uint8(255 * pixels[::-1])).save(drawn, "PNG")
+    with zipfile.ZipFile(place, "w") as made:
+        made.writestr("config.ini", "jobDir = part\nlayerHeight = 0.05\n")
+        made.writestr("prusaslicer.ini", "".join(f"{key} = {value}\n" for key, value in said.items()))
+        made.writestr("thumbnail/thumbnail400x400.png", b"")
+        for k in range(12):
+            made.writestr(f"part{k:05d}.png", drawn.getvalue())
+    return place
+
+
+@pytest.mark.parametrize(
+    ("orientation", "mirror", "picture"),
+    [
+        ("landscape", (0, 0), L_SHAPE),
+        ("landscape", (1, 0), L_SHAPE[:, ::-1]),
+        ("landscape", (0, 1), L_SHAPE[::-1]),
+        ("portrait", (1, 0), L_SHAPE.T),
+        ("portrait", (0, 0), L_SHAPE.T[:, ::-1]),
+    ],
+)
+def test_an_archive_of_slices_is_seen_from_above(
+    tmp_path: Path, orientation: str, mirror: tuple[int, int], picture: Bools
+) -> None:
+    """Whichever way the display lies. An upright one has x and y exchanged, which mirrors it once more."""
+    place = archive(tmp_path / "part.sl1", picture, orientation=orientation, mirror=mirror)
+    layers = load_part(place)
+    assert [z for z, _ in layers] == pytest.approx(0.05 * np.arange(1, 13))
+    assert layers[0][1].area is layers[-1][1].area, "equal pictures are read once"
+    bounds = layers[0][1].bounds
+    assert bounds == pytest.approx((0.5, 0.5, 2.0, 1.5))
+    assert layers[0][1].area.area == pytest.approx(4 * 0.25)
+    assert shapely.contains_xy(layers[0][1].area, 0.7, 1.2)
+    assert not shapely.contains_xy(layers[0][1].area, 1.7, 1.2)
+
+
+def test_archives_that_are_none(tmp_path: Path) -> None:
+    place = archive(tmp_path / "part.sl1", L_SHAPE, orientation="landscape", mirror=(0, 0))
+    with pytest.raises(InputError, match="it states how thick its layers are, and its unit: give neither"):
+        load_part(place, 0.05)
+    place.write_bytes(place.read_bytes()[:-40])
+    with pytest.raises(InputError, match="cannot be read as SL1, damaged or of another kind"):
+        load_part(place)
+    with zipfile.ZipFile(place, "w") as made:
+        made.writestr("config.ini", "layerHeight = 0.05\n")
+    with pytest.raises(InputError, match="cannot be read as SL1"):
+        load_part(place)
+    nothing = archive(tmp_path / "nothing.sl1", L_SHAPE & False, orientation="landscape", mirror=(0, 0))
+    with pytest.raises(InputError, match=r"there is nothing in part00000\.png"):
+        load_part(nothing)
+
+
+def test_what_prusaslicer_has_sliced_is_the_part(tmp_path: Path, need: Callable[..., str]) -> None:
+    """An L of 3 × 2 mm on the upright, mirrored display of the SL1."""
+    bars = []
+    for size, at in (((3, 1, 0.3), (1.5, 0.5, 0.15)), ((1, 1.5, 0.3), (0.5, 1.25, 0.15))):
+        bar = trimesh.creation.box(size)
+        bar.apply_translation(at)
+        bars.append(bar)
+    saved(trimesh.util.concatenate(bars), tmp_path, "l.stl")
+    options = {
+        "printer-technology": "SLA", "display-width": 68.04, "display-height": 120.96,
+        "display-pixels-x": 1440, "display-pixels-y": 2560, "display-orientation": "portrait",
+        "display-mirror-x": 1, "layer-height": 0.05, "initial-layer-height": 0.05, "supports-enable": 0,
+        "pad-enable": 0,
+    }  # fmt: skip
+    (tmp_path / "sla.ini").write_text("".join(f"{k.replace('-', '_')} = {v}\n" for k, v in options.items()))
+    slice_ = [need("prusa-slicer"), "--export-sla", "--load", "sla.ini", "--center", "34,60"]
+    subprocess.run(
+        [*slice_, "-o", "l.sl1", "l.stl"], cwd=tmp_path, check=True, capture_output=True, timeout=300
+    )
+    layers = load_part(tmp_path / "l.sl1")
+    drawn = union([shapely.box(32.5, 59, 35.5, 60), shapely.box(32.5, 59, 33.5, 61)])
+    assert [z for z, _ in layers] == pytest.approx(0.05 * np.arange(1, 7))
+    for _, one in layers:
+        assert differing(one.area, drawn).area < 0.02, "of 4 mm², with pixels of 47 µm"
