@@ -18,7 +18,8 @@ the walls at the corner have none.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -34,6 +35,10 @@ from laserpath.base.errors import InputError
 from laserpath.design.scene import CORNER_FWHM, SAMPLE_FWHM, Samples, Scene
 from laserpath.types import Design, Grid
 from laserpath.types.results import EPE_CAP_FWHM, Edges
+
+_BLOCK, _SPLINE_REACH = 1024, 24
+"""Pixels along a block of a large dose, and those beyond which a spline has forgotten its ends: 0.27^24 of
+them is left, below rounding."""
 
 _PROBES = 81
 _MIDDLE = _PROBES // 2
@@ -88,9 +93,36 @@ def best_exposure(dose: Floats, scene: Scene) -> float:
 
 
 def placed_along(dose: Floats, scene: Scene, samples: Samples) -> tuple[Floats, Bools]:
-    """(EPE (M,) mm, whether it is missing (M,)) of the samples along their normals."""
-    epe, missing = _Normals.of(dose, scene.grid, samples, scene.fwhm).edges((1.0,), scene.critical_dose)
-    return epe[0], missing[0]
+    """(EPE (M,) mm, whether it is missing (M,)) of the samples along their normals.
+
+    Of a large dose only the blocks with samples are looked at.
+    """
+    error, absent = np.empty(len(samples.xy)), np.empty(len(samples.xy), dtype=np.bool_)
+    for mine, window, grid in _blocks(scene, samples.xy):
+        some = Samples(samples.xy[mine], samples.normal[mine], samples.corner[mine])
+        found = _Normals.of(dose[window], grid, some, scene.fwhm).edges((1.0,), scene.critical_dose)
+        error[mine], absent[mine] = found[0][0], found[1][0]
+    return error, absent
+
+
+def _blocks(scene: Scene, xy: Floats) -> Iterator[tuple[Indices, tuple[slice, slice], Grid]]:
+    """The points (M, 2) mm of each block by their numbers, the pixels to read them from, and their grid."""
+    grid, everything = scene.grid, (slice(None), slice(None))
+    if math.prod(grid.shape) <= _BLOCK**2:
+        yield np.arange(len(xy)), everything, grid
+        return
+    rim = math.ceil(EPE_CAP_FWHM * scene.fwhm / grid.pitch) + _SPLINE_REACH
+    block = np.floor(grid.to_pixels(xy)[:, ::-1] / _BLOCK).astype(np.int64).clip(0)
+    every, owner = np.unique(block, axis=0, return_inverse=True)
+    for k, one in enumerate(every.tolist()):
+        ends = [
+            (max(n * _BLOCK - rim, 0), min((n + 1) * _BLOCK + rim, m))
+            for n, m in zip(one, grid.shape, strict=True)
+        ]
+        rows, columns = (slice(*end) for end in ends)
+        zero = (grid.origin[0] + columns.start * grid.pitch, grid.origin[1] + rows.start * grid.pitch)
+        shape = (rows.stop - rows.start, columns.stop - columns.start)
+        yield np.flatnonzero(owner.ravel() == k), (rows, columns), Grid(zero, grid.pitch, shape)
 
 
 @dataclass(frozen=True, slots=True)

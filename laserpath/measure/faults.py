@@ -20,7 +20,6 @@ from laserpath.base.arrays import Floats
 from laserpath.base.overlay import areas, clipped, minus, union, valid
 from laserpath.design.partition import worked_on
 from laserpath.design.scene import Scene
-from laserpath.design.target import PIXELS_MAX
 from laserpath.measure.edges import HAIR_FWHM, hairs_right, rounded_off
 from laserpath.measure.inspection import (
     LEFT,
@@ -36,6 +35,9 @@ from laserpath.measure.inspection import (
 )
 from laserpath.types import Grid, Pads
 from laserpath.types.results import Fault, Inspection, Measurement
+
+_WINDOWED_FROM = 1 << 24
+"""Pixels above which a print is searched by windows. All at once it takes some 50 bytes for each."""
 
 _SIDE_FWHM, _RIM_FWHM = 200.0, 12.0
 """Side of a window of a large print, and its rim. A larger side takes more memory, a smaller one more
@@ -67,7 +69,7 @@ def inspect(exposure: Measurement, scene: Scene) -> Inspection:
 
 def _inspected(dose: Floats, scene: Scene) -> FoundFaults:
     """What is wrong in the print of a dose (rows, columns), mJ/mm²; by windows if it has many pixels."""
-    if dose.size * times_finer(scene.grid, scene.fwhm) ** 2 <= PIXELS_MAX:
+    if dose.size * times_finer(scene.grid, scene.fwhm) ** 2 <= _WINDOWED_FROM:
         return found_in(SeenPrint.of_dose(dose, scene))
     count = math.prod(math.ceil(n / _pixels(_SIDE_FWHM, scene)) for n in dose.shape)
     return _joined(list(worked_on(_window_found, _windows(dose, scene), count)), scene)

@@ -86,6 +86,15 @@ def test_a_round_corner_is_no_lost_edge() -> None:
     assert missing(edges, FWHM) == ()
 
 
+def test_of_a_large_dose_the_blocks_around_corners_are_read(monkeypatch) -> None:
+    exposure = measured(SQUARE, SQUARE, 2.0)
+    whole = rounded_off(exposure.edges, exposure.dose, scene(SQUARE))
+    monkeypatch.setattr("laserpath.measure.edges._BLOCK", 10)
+    edges = rounded_off(exposure.edges, exposure.dose, scene(SQUARE))
+    assert exposure.dose.size > 1000, "in several blocks"
+    assert edges.epe == pytest.approx(whole.epe, abs=1e-9 * FWHM)
+
+
 def test_the_next_part_is_not_where_a_corner_s_edge_is() -> None:
     """Along the other wall, which is a hair too far in, the first edge is that of another part."""
     exposure = measured(SQUARE, SQUARE, 2.0)

@@ -183,7 +183,7 @@ def test_a_large_print_has_the_same_faults_window_by_window(name: str, alone, mo
     """Windows of 22 FWHM, whose borders cross what is wrong."""
     case = CASES[name]
     whole = inspected(case.drawn, case.lit)
-    monkeypatch.setattr("laserpath.measure.faults.PIXELS_MAX", 0)
+    monkeypatch.setattr("laserpath.measure.faults._WINDOWED_FROM", 0)
     monkeypatch.setattr("laserpath.measure.faults._SIDE_FWHM", 22.0)
     exposed = printed(case.drawn, case.lit)
     found = inspect(exposed, scene(design(case.drawn), exposed.grid))
