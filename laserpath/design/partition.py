@@ -33,7 +33,7 @@ from laserpath.base.overlay import areas, clipped, valid
 from laserpath.base.sinc import reading
 from laserpath.design.scene import Samples, Scene
 from laserpath.physics.dose import DoseModel
-from laserpath.types import Design, Grid, Spot
+from laserpath.types import Grid, Spot
 from laserpath.types.settings import FIELD_FWHM
 
 Job = TypeVar("Job")
@@ -176,12 +176,17 @@ class Partition:
         rows, columns = (2 * n // self.every + 2 * _AROUND + 1 for n in self.shape)
         return rows, columns
 
+    def draws(self, field: PlanField, scene: Scene) -> bool:
+        """Whether something of a scene on this grid is drawn in the window of a field."""
+        zero, window = self.origin(field), Grid((0.0, 0.0), self.grid.pitch, self.shape)
+        return not _clipped(scene, window, zero).is_empty
+
     def view(self, field: PlanField, scene: Scene, given: Sequence[Floats]) -> FieldView:
         """What a field sees of a scene on this grid, and of the given light."""
         zero, window = self.origin(field), Grid((0.0, 0.0), self.grid.pitch, self.shape)
         samples, near = scene.samples, self.near(field, scene.samples.xy)
         inside = Samples(samples.xy[near] - zero, samples.normal[near], samples.corner[near])
-        area, spot = _clipped(scene.design, window, zero), scene.spot.seen_from(zero)
+        area, spot = _clipped(scene, window, zero), scene.spot.seen_from(zero)
         part = replace(scene, spot=spot).part(area, window, inside)
         around = self.given_window(field)
         return FieldView(part, tuple(_window(one, around) for one in given), self.every)
@@ -233,10 +238,11 @@ def is_alone(fields: int) -> bool:
     return fields < _FEWEST_FIELDS or not worker_count()
 
 
-def _clipped(design: Design, window: Grid, zero: Floats) -> shapely.MultiPolygon:
-    """The part of a design's area in a window at zero (2,) mm, from there; it may be empty."""
+def _clipped(scene: Scene, window: Grid, zero: Floats) -> shapely.MultiPolygon:
+    """The part of a scene's area in a window at zero (2,) mm, from there; it may be empty."""
     x0, x1, y0, y1 = window.extent
-    part = areas(valid(clipped(design.area, x0 + zero[0], y0 + zero[1], x1 + zero[0], y1 + zero[1])))
+    box = x0 + zero[0], y0 + zero[1], x1 + zero[0], y1 + zero[1]
+    part = areas(valid(clipped(scene.outline.near(*box), *box)))
     return affinity.translate(part, -zero[0], -zero[1])
 
 

@@ -192,6 +192,17 @@ class Outline:
         """Every FWHM/4 along it (`contour`)."""
         return contour_samples(self.design, self.fwhm)
 
+    @cached_property
+    def _tree(self) -> shapely.STRtree:
+        return shapely.STRtree(self.design.area.geoms)
+
+    def near(self, x0: float, y0: float, x1: float, y1: float) -> shapely.MultiPolygon:
+        """The polygons of the design that a rectangle, mm, may meet, in their order."""
+        if len(self.design.area.geoms) == 1:
+            return self.design.area
+        found = np.sort(self._tree.query(shapely.box(x0, y0, x1, y1)))
+        return shapely.MultiPolygon(self._tree.geometries[found].tolist())
+
 
 @dataclass(frozen=True, eq=False)
 class Scene:

@@ -30,6 +30,9 @@ COARSE_MAX = 1 << 28
 """Most pixels of the coarsest grid of a design that is worked on field by field, of which all is there at
 once. A larger value takes designs that need more memory, about 50 bytes for each."""
 
+_STRIP = 512
+"""Rows that are covered at a time: more take more memory, and fewer more time to choose their edges."""
+
 _ROUNDED = 1e-6
 """Pixels by which a design that was clipped to its grid may reach beyond it, by rounding."""
 
@@ -105,12 +108,20 @@ def rasterise(design: Design, grid: Grid) -> Target:
     row = np.minimum(pixel[:, 1], rows - 1)  # a horizontal edge on the grid's upper side adds nothing
     # A descending edge adds the area to its right: exteriors are counter-clockwise.
     climb = a[:, 1] - b[:, 1]
-    index = row * (columns + 1) + pixel[:, 0]
-    size = rows * (columns + 1)
-    steps = np.bincount(index, climb * (1 - fraction), size + 1)
-    steps += np.bincount(index + 1, climb * fraction, size + 1)
-    coverage = np.cumsum(steps[:size].reshape(rows, columns + 1), axis=1)[:, :columns]
-    return Target(grid, np.clip(coverage, 0, 1))
+    coverage = np.zeros((rows, columns))
+    for first in range(0, rows, _STRIP):
+        some = np.flatnonzero((row >= first) & (row < first + _STRIP))
+        if not len(some):
+            continue
+        strip = coverage[first : first + _STRIP]
+        index = (row[some] - first) * (columns + 1) + pixel[some, 0]
+        size = len(strip) * (columns + 1)
+        steps = np.bincount(index, climb[some] * (1 - fraction[some]), size + 1)
+        steps += np.bincount(index + 1, climb[some] * fraction[some], size + 1)
+        covered = np.cumsum(steps[:size].reshape(len(strip), columns + 1), axis=1)[:, :columns]
+        np.copyto(strip, np.clip(covered, 0, 1), where=covered != 0)
+    coverage.flags.writeable = False  # so that it is not copied
+    return Target(grid, coverage)
 
 
 def _edges(design: Design) -> Floats:

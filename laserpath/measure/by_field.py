@@ -68,6 +68,11 @@ class LitLines:
         a, way, first, last = a[kept], way[kept], first[kept, None], last[kept, None]
         return LitLines(a + first * way, a + last * way, self.energy[:, kept])
 
+    def reach(self, partition: Partition, field: PlanField) -> bool:
+        """Whether a line is in the window of a field."""
+        window = Grid((0.0, 0.0), partition.grid.pitch, partition.shape)
+        return len(self.within(window, partition.origin(field)).start) > 0
+
     def path(self, k: int) -> tuple[Floats, Floats]:
         """(2N, 2) mm and (2N − 1,) line energies of spot k: the lines, with dark ones between."""
         xy = np.stack([self.start, self.end], axis=1).reshape(-1, 2)
@@ -154,7 +159,13 @@ class FieldsMeasured:
         given = [
             given_model(partition.given_grid, spot).line_dose(*lines.path(k)) for k, spot in enumerate(spots)
         ]
-        fields, owner, every = list(partition), partition.owner(scene.samples.xy), _every(scene)
+        owner, every = partition.owner(scene.samples.xy), _every(scene)
+        fields = [
+            (number, field)
+            for number, field in enumerate(partition)
+            # Of a very large grid what is empty is left at 0.
+            if every == 1 or partition.draws(field, scene) or lines.reach(partition, field)
+        ]
 
         def job(number: int, field: PlanField) -> MeasureJob:
             view = partition.view(field, scene, given)
@@ -174,14 +185,15 @@ class FieldsMeasured:
         grid = _thinned(scene.grid, every)
         dose = np.zeros(grid.shape if areas else (0, 0), np.float32)
         parts = []
-        jobs = (job(number, field) for number, field in enumerate(fields))
-        for number, found in enumerate(worked_on(measure_field, jobs, len(fields))):
+        jobs = (job(number, field) for number, field in fields)
+        answers = worked_on(measure_field, jobs, len(fields))
+        for (number, field), found in zip(fields, answers, strict=True):
             mine = owner == number
             if mine.any():
                 epe[..., mine], missing[..., mine] = found.epe, found.missing
             if found.areas is not None:
                 parts.append(found.areas)
-                inside, _ = partition.core(fields[number])
+                inside, _ = partition.core(field)
                 rows, columns = (slice(-(-one.start // every), -(-one.stop // every)) for one in inside)
                 dose[rows, columns] = found.dose
         return cls(epe, missing, grid, dose, CuredAreas.added(parts) if parts else None)

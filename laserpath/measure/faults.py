@@ -105,8 +105,6 @@ def _windows(dose: Floats, scene: Scene) -> Iterator[_Window]:
     grid, fwhm, design, times = scene.grid, scene.fwhm, scene.design, times_finer(scene.grid, scene.fwhm)
     p, (left, below) = grid.pitch, grid.origin
     side, rim = _pixels(_SIDE_FWHM, scene), _pixels(_RIM_FWHM, scene)
-    parts = np.array(design.area.geoms, dtype=object)
-    tree = shapely.STRtree(parts)
     for r in range(0, grid.shape[0], side):
         for c in range(0, grid.shape[1], side):
             rows, columns = (slice(max(k - rim, 0), k + side + rim) for k in (r, c))
@@ -114,8 +112,7 @@ def _windows(dose: Floats, scene: Scene) -> Iterator[_Window]:
             zero = (left + columns.start * p, below + rows.start * p)
             window = Grid(zero, p, (part.shape[0], part.shape[1]))
             x0, x1, y0, y1 = window.extent
-            near = np.sort(tree.query(shapely.box(x0, y0, x1, y1)))
-            drawn = areas(valid(clipped(shapely.MultiPolygon(list(parts[near])), x0, y0, x1, y1)))
+            drawn = areas(valid(clipped(scene.outline.near(x0, y0, x1, y1), x0, y0, x1, y1)))
             if drawn.is_empty and part.max() < scene.critical_dose:
                 continue
             # No centre of a pixel, or of one made finer, is on a border.

@@ -128,13 +128,15 @@ def start_curve(task: Task, progress: Callable[[Progress], None] | None = None) 
     if settings.initial != "auto":
         return Start(initial_curve(design, process, settings), settings.initial)
     tried: list[_Trial] = []
+    every = candidates(task)
+    regions = _Regions.of(every[0].scene.target)  # all are tried on one scene
     try:
-        for k, candidate in enumerate(candidates(task)):
+        for k, candidate in enumerate(every):
             listen = share_of(progress, k * ITERATIONS_EACH, CANDIDATES * ITERATIONS_EACH)
             strokes = CURVES[candidate.settings.initial](design, process, candidate.settings)
             if strokes and not any(_alike(strokes, trial.strokes) for trial in tried):
                 path = drawn(order(strokes), process, candidate.settings)
-                tried.append(_Trial.of(candidate, strokes, path, listen))
+                tried.append(_Trial.of(candidate, strokes, path, regions, listen))
         fitted = _fitted_trial(task, progress) if is_line_drawing(design, optics.fwhm(process.spot)) else None
     except _TrialStopped as stop:
         done = min(tried, key=lambda trial: trial.score.sum(), default=None)
@@ -206,7 +208,8 @@ def _fitted_trial(task: Task, progress: Callable[[Progress], None] | None) -> _T
     if stopped:
         raise _TrialStopped(path)
     scored = Task.of(task.design, task.process, replace(coarse, initial="auto"))
-    return _Trial.of(scored, [], path, share_of(progress, 0, ITERATIONS_EACH + SETTLING))
+    regions = _Regions.of(scored.scene.target)
+    return _Trial.of(scored, [], path, regions, share_of(progress, 0, ITERATIONS_EACH + SETTLING))
 
 
 def _settled(path: EnergyPath, task: Task, progress: Callable[[Progress], None] | None) -> Start:
@@ -264,6 +267,7 @@ class _Trial:
     """A candidate after its trial. drawn: the path along its strokes, before.  path: after.
 
     region: (strokes,) index of the region that each stroke is in.  score: (regions,), lower is better.
+    regions: of the design.
     """
 
     drawn: EnergyPath
@@ -272,6 +276,7 @@ class _Trial:
     strokes: list[Floats]
     region: Indices
     score: Floats
+    regions: _Regions
 
     @classmethod
     def of(
@@ -279,12 +284,12 @@ class _Trial:
         task: Task,
         strokes: list[Floats],
         path: EnergyPath,
+        regions: _Regions,
         progress: Callable[[Progress], None] | None = None,
     ) -> _Trial:
         """Optimise one candidate, the path along its strokes, briefly and score it."""
         scene, process = task.scene, task.process
-        regions, objective = _Regions.of(scene.target), Objective.of(scene)
-        model = usual_model(scene.grid, process.spot)
+        objective, model = Objective.of(scene), usual_model(scene.grid, process.spot)
         best, time = _tried(path, task, ITERATIONS_EACH, progress)
         sent = executable(best, process.spot, process.machine, share_of_peak(time.weight))
         executed = MachineProgram.of(exported(sent, process), process).executed
@@ -293,14 +298,14 @@ class _Trial:
         score: Floats = times + np.bincount(regions.nearest.ravel(), loss.ravel(), regions.count)
         lines = [shapely.LineString(stroke) for stroke in strokes]
         middles = shapely.get_coordinates(shapely.line_interpolate_point(lines, 0.5, normalized=True))
-        return cls(path, best, task, strokes, regions.at(middles), score)
+        return cls(path, best, task, strokes, regions.at(middles), score, regions)
 
     def moved(self, chosen: Bools) -> tuple[Floats, Floats, Floats, Floats]:
         """Of what is drawn in the chosen regions (regions,), before the trial and by how much it has changed:
 
         vertices (V, 2) and their displacements (V, 2), middles of moves (M, 2), mm, and line energies (M,).
         """
-        regions, before, on = _Regions.of(self.task.scene.target), self.drawn.xy, self.drawn.on
+        regions, before, on = self.regions, self.drawn.xy, self.drawn.on
         lit = ends_of(on)
         middle = (before[1:] + before[:-1]) / 2
         vertices, moves = lit & chosen[regions.at(before)], on & chosen[regions.at(middle)]

@@ -39,7 +39,8 @@ def trial_of(candidate):
     """The trial of a candidate of `TASK`."""
     settings = candidate.settings
     strokes = CURVES[settings.initial](TWO, PROCESS, settings)
-    return _Trial.of(candidate, strokes, drawn(order(strokes), PROCESS, settings))
+    regions = _Regions.of(candidate.scene.target)
+    return _Trial.of(candidate, strokes, drawn(order(strokes), PROCESS, settings), regions)
 
 
 def test_a_named_curve_is_not_tried():
@@ -198,8 +199,8 @@ def test_a_line_drawing_is_of_lines_about_as_wide_as_the_spot(drawing, lines):
 def test_strokes_are_taken_if_they_score_better(better, monkeypatch):
     real = start._Trial.of.__func__
 
-    def scored(cls, task, strokes, path, progress=None):
-        trial = real(cls, task, strokes, path, progress)
+    def scored(cls, task, strokes, path, regions, progress=None):
+        trial = real(cls, task, strokes, path, regions, progress)
         return replace(trial, score=np.array([1.0 if strokes else 0.5 if better else 2.0]))
 
     weights = []
