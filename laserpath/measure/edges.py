@@ -40,6 +40,9 @@ _BLOCK, _SPLINE_REACH = 1024, 24
 """Pixels along a block of a large dose, and those beyond which a spline has forgotten its ends: 0.27^24 of
 them is left, below rounding."""
 
+_LARGE = 1 << 25
+"""Pixels above which edges are searched for by blocks: all of a spline takes 16 bytes for each."""
+
 _PROBES = 81
 _MIDDLE = _PROBES // 2
 
@@ -70,7 +73,7 @@ def errors_at(
 ) -> tuple[Floats, Bools]:
     """(EPE (K, M) mm, whether it is missing (K, M)) of `edges_at`, at K relative exposures."""
     threshold = scene.critical_dose if level is None else level
-    return _Normals.of(dose, scene.grid, scene.samples, scene.fwhm).edges(exposures, threshold)
+    return _along(dose, scene, scene.samples, exposures, threshold, _LARGE)
 
 
 def best_exposure(dose: Floats, scene: Scene) -> float:
@@ -93,24 +96,29 @@ def best_exposure(dose: Floats, scene: Scene) -> float:
 
 
 def placed_along(dose: Floats, scene: Scene, samples: Samples) -> tuple[Floats, Bools]:
-    """(EPE (M,) mm, whether it is missing (M,)) of the samples along their normals.
+    """(EPE (M,) mm, whether it is missing (M,)) of the samples along their normals."""
+    epe, missing = _along(dose, scene, samples, (1.0,), scene.critical_dose, _BLOCK**2)
+    return epe[0], missing[0]
 
-    Of a large dose only the blocks with samples are looked at.
-    """
-    error, absent = np.empty(len(samples.xy)), np.empty(len(samples.xy), dtype=np.bool_)
+
+def _along(
+    dose: Floats, scene: Scene, samples: Samples, exposures: Sequence[float], threshold: float, most: int
+) -> tuple[Floats, Bools]:
+    """(EPE (K, M) mm, whether it is missing (K, M)); of more pixels than `most` in blocks around samples."""
+    if dose.size <= most:
+        return _Normals.of(dose, scene.grid, samples, scene.fwhm).edges(exposures, threshold)
+    shape = len(exposures), len(samples.xy)
+    epe, missing = np.empty(shape), np.empty(shape, dtype=np.bool_)
     for mine, window, grid in _blocks(scene, samples.xy):
         some = Samples(samples.xy[mine], samples.normal[mine], samples.corner[mine])
-        found = _Normals.of(dose[window], grid, some, scene.fwhm).edges((1.0,), scene.critical_dose)
-        error[mine], absent[mine] = found[0][0], found[1][0]
-    return error, absent
+        normals = _Normals.of(dose[window], grid, some, scene.fwhm)
+        epe[:, mine], missing[:, mine] = normals.edges(exposures, threshold)
+    return epe, missing
 
 
 def _blocks(scene: Scene, xy: Floats) -> Iterator[tuple[Indices, tuple[slice, slice], Grid]]:
     """The points (M, 2) mm of each block by their numbers, the pixels to read them from, and their grid."""
-    grid, everything = scene.grid, (slice(None), slice(None))
-    if math.prod(grid.shape) <= _BLOCK**2:
-        yield np.arange(len(xy)), everything, grid
-        return
+    grid = scene.grid
     rim = math.ceil(EPE_CAP_FWHM * scene.fwhm / grid.pitch) + _SPLINE_REACH
     block = np.floor(grid.to_pixels(xy)[:, ::-1] / _BLOCK).astype(np.int64).clip(0)
     every, owner = np.unique(block, axis=0, return_inverse=True)

@@ -264,7 +264,9 @@ class _EdgeCheck:
     def errors(self, path: EnergyPath, factors: Floats) -> Floats:
         """(K,) mean edge errors of the path at K relative doses, `factors`."""
         dose = self.model.line_dose(path.xy, path.energy)
-        return self.edge.at_factors(dose / self.task.scene.critical_dose, factors)
+        # Where it is 0 it stays untouched, which takes no memory.
+        np.divide(dose, self.task.scene.critical_dose, out=dose, where=dose != 0)
+        return self.edge.at_factors(dose, factors)
 
     def filled(self, path: EnergyPath) -> EnergyPath:
         """The path with dots where it leaves the inside uncured, unless it is to be followed."""

@@ -328,8 +328,8 @@ class _Regions:
     def of(cls, target: Target) -> _Regions:
         inside = target.coverage > _COVERED
         label, count = ndimage.label(inside, structure=np.ones((3, 3)))
-        if count == 0:  # the design is too small to cover any pixel
-            return cls(target, np.zeros(inside.shape, dtype=np.int64), 1)
+        if count <= 1:  # 0: the design is too small to cover any pixel
+            return cls(target, np.zeros(inside.shape, dtype=np.int32), 1)
         rows, columns = ndimage.distance_transform_edt(~inside, return_distances=False, return_indices=True)
         return cls(target, label[rows, columns] - 1, count)
 

@@ -251,11 +251,15 @@ class Objective:
 
     def per_pixel(self, dose: Floats) -> Floats:
         """(rows, columns) contribution of each pixel to L."""
-        u, coverage = dose / self.scene.critical_dose, self.scene.target.coverage
-        loss = OVER_DOSE_WEIGHT * np.maximum(u - self.over.limit, 0) ** 2
-        for d, weight in DOSE_WINDOW:
-            loss += weight * (1 / (1 + np.exp(-self.contrast * (d * u - 1))) - coverage) ** 2
-        return self.scale * loss
+        total, step = np.empty_like(dose), max(1, _STRIP_PIXELS // dose.shape[1])
+        for first in range(0, len(dose), step):
+            rows = slice(first, first + step)
+            u, coverage = dose[rows] / self.scene.critical_dose, self.scene.target.coverage[rows]
+            loss = OVER_DOSE_WEIGHT * np.maximum(u - self.over.limit, 0) ** 2
+            for d, weight in DOSE_WINDOW:
+                loss += weight * (1 / (1 + np.exp(-self.contrast * (d * u - 1))) - coverage) ** 2
+            total[rows] = self.scale * loss
+        return total
 
     def _strip(self, dose: Floats, rows: slice, slope: Floats) -> float:
         """The loss of some rows, without `scale`; their part of ∂L/∂D is added to `slope`."""
