@@ -40,7 +40,7 @@ from laserpath.base.errors import figure, one_line
 from laserpath.base.overlay import minus, union, within
 from laserpath.design.target import grid_for, rasterise
 from laserpath.machine import convert
-from laserpath.machine.powers import drop_dark
+from laserpath.machine.powers import drop_dark, share_of_speed
 from laserpath.machine.program import MachineProgram
 from laserpath.measure.columns import Columns, CuredPart, Curing
 from laserpath.physics import optics
@@ -54,9 +54,11 @@ _PIXELS_PER_FWHM = 6.0
 _NODE_FWHM = 0.5
 """Distance of the nodes of w: a larger one dims lines beside each other together."""
 _FITTED_PIECE_FWHM = 1 / 3
-_WRITTEN_PIECE_FWHM = 0.5
+_WRITTEN_PIECE_FWHM = 1.0
 """Longest piece of one share in a program: a longer one lets the link feed more speed."""
-_STEPS = 32
+_SLOWINGS = 4
+"""Rounds in which moves are slowed down to the link's rate: a further one changes little."""
+_STEPS = 16
 """Steps of w in a program: more give more moves, whose doses differ by less than powers can tell."""
 
 _INSET_FWHM = 0.2
@@ -65,7 +67,7 @@ the top layers, which have no light from above."""
 _NARROW_FWHM = 1.4
 _SLIVER_FWHM = 0.05
 
-_UNDERSIDE = (1.01, 1.06)
+_UNDERSIDE = (1.0, 1.05)
 """g₁, g₂: larger ones print farther through, and let a dose that is too low by as much still cure it."""
 _RIM_FWHM = 0.8
 """Distance from its edge from which a layer gels by its own light: a smaller one makes walls thicker."""
@@ -386,7 +388,8 @@ def _exposed(model: DoseModel, path: Toolpath) -> Floats:
 def _written(path: Toolpath, shares: Floats, process: Process, grid: Grid) -> Toolpath:
     """A path as written, dimmed. shares: w at the nodes over the grid.
 
-    Moves keep their speeds where w is 1; else powers are on levels, and speeds make up for the rounding.
+    Moves keep their speeds where w is 1 and the link keeps up; else powers are on levels, and speeds make up
+    for the rounding.
     """
     machine, fwhm = process.machine, optics.fwhm(process.spot)
     light = convert.as_light(path, machine).power
@@ -395,20 +398,30 @@ def _written(path: Toolpath, shares: Floats, process: Process, grid: Grid) -> To
     share = np.where(path.on[source], share, 1.0)
     last = np.append((source[1:] != source[:-1]) | (share[1:] != share[:-1]), True)
     xy, source, share = xy[np.append(True, last)], source[last], share[last]
-    power, speed = _on_levels(light[source], path.speed[source], share, machine)
-    kept = share == 1
-    return drop_dark(
-        Toolpath(xy, np.where(kept, path.power[source], power), np.where(kept, path.speed[source], speed))
-    )
+    due, given = share * light[source] / path.speed[source], path.speed[source]
+    most = given
+    for _ in range(_SLOWINGS):
+        power, speed = _on_levels(due, most, machine)
+        kept = (share == 1) & (most == given)
+        made = Toolpath(
+            xy, np.where(kept, path.power[source], power), np.where(kept, path.speed[source], speed)
+        )
+        slower = share_of_speed(made, machine)
+        if (slower == 1).all():
+            break
+        most = np.where(made.on, np.minimum(most, slower * min(machine.speed_max)), most)
+    return drop_dark(made)
 
 
-def _on_levels(light: Floats, speed: Floats, share: Floats, machine: Machine) -> tuple[Floats, Floats]:
-    """Powers as written, mW, and speeds, mm/s, that give shares (N,) of the line energies light/speed."""
-    wanted = share * light
-    dark = wanted < machine.power_min / 2
+def _on_levels(energy: Floats, limit: Floats, machine: Machine) -> tuple[Floats, Floats]:
+    """Powers as written, mW, and speeds up to `limit`, mm/s, that give line energies (N,) mJ/mm.
+
+    What needs less than the lowest level at its limit goes faster, or is dark if it needs less than half.
+    """
+    wanted = energy * limit
+    fastest = np.maximum(limit, min(machine.speed_max))
+    dark = energy * fastest < machine.power_min / 2
     level = np.clip(np.floor(machine.level_for(wanted) + 1e-9), machine.level_min, machine.power_levels)
-    as_fast = speed * machine.power_of(level) / np.maximum(wanted, machine.power_min / 2)
-    fastest = np.maximum(speed, min(machine.speed_max))
+    as_fast = machine.power_of(level) / np.maximum(energy, 1e-30)
     power = machine.power_max * level / machine.power_levels
-    rapid = min(machine.rapid_speed)
-    return np.where(dark, 0.0, power), np.where(dark, rapid, np.minimum(as_fast, fastest))
+    return np.where(dark, 0.0, power), np.where(dark, min(machine.rapid_speed), np.minimum(as_fast, fastest))

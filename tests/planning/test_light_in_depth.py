@@ -55,6 +55,7 @@ def test_an_overhang_prints_through_by_less_than_20_um() -> None:
     assert found.cured.wrong < 0.3 * found.undimmed.wrong
     assert f"{1000 * before.through:.0f} µm undimmed" in found.sentence
     assert len(table().each) == 2, "dimming plans no path"
+    assert max(one.motion.segment_rate for one in found.programs) <= PROCESS.machine.segment_rate
 
 
 def doses() -> list[Floats]:
