@@ -13,8 +13,8 @@ machine with the one of the table by a short fixed work.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import cache
 from math import ceil
 from typing import NamedTuple
@@ -131,8 +131,8 @@ def steps_of(task: Task, length: float) -> tuple[PlanStep, ...]:
     """The steps of a plan in their order, each with its seconds on this machine. length: of lines, mm."""
     first = COMPILING if not is_kept(places.descend) else {}
     found = [
-        PlanStep(work.step, pace() * (work.seconds + more), work.expected, pace() * more)
-        for work in works(task, length)
+        PlanStep(work.step, pace() * (seconds + more), work.expected, pace() * more)
+        for work, seconds in _shared_out(works(task, length), task)
         for more in [first.get(work.step, 0.0)]
     ]
     if cpu_count() == 1:
@@ -143,6 +143,18 @@ def steps_of(task: Task, length: float) -> tuple[PlanStep, ...]:
         step._replace(seconds=max(step.seconds - plan, 0.0)) if step.name == PlanPart.LIMIT else step
         for step in found
     )
+
+
+def _shared_out(each: Iterable[StepWork], task: Task) -> Iterator[tuple[StepWork, float]]:
+    """Each work with its seconds; of several fields, workers take those in which something is drawn."""
+    if task.partition.single:
+        yield from ((work, work.seconds) for work in each)
+        return
+    drawn = sum(task.partition.draws(field, task.scene) for field in task.partition) / field_count(task)
+    for work in each:
+        theirs = BY_FIELDS.get(work.step, 0.0)
+        work = replace(work, pixels=work.pixels * (1 - theirs + theirs * drawn))
+        yield work, work.seconds * (1 - theirs + theirs / at_once(task))
 
 
 def field_count(task: Task) -> int:
