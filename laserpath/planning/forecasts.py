@@ -8,9 +8,10 @@ speed is the machine's full speed, or the one that full power allows, E_N P^N/(D
 **Planning.** The steps of `costs`, on this machine, with nothing else to do; the conversion of a resin with
 kinetics takes simulations with their gradients besides (`compensation.conversion.seconds_of`).
 
-The memory is 400 MB + 200 B for each pixel; of a design of several fields 60 B, and 1.2 GB for each worker
-(measured on a board of 94 × 74 mm: 1.9 GB, and 1.2 GB each). Forecast ÷ measured was 0.65 to 1.1 for memory,
-and 1.01 to 1.37 for writing, where only `_OUTLINE_SHARE` is a fit.
+The memory is 400 MB + 200 B for each pixel; of a design of several fields 45 B up to 2^25 pixels and 25 B
+for those beyond, of which less is kept, and 1.2 GB for each worker (measured on a board of 94 × 74 mm:
+1.5 GB, and 1.2 GB each; on a chip of 1e8 pixels: 2.6 GB). Forecast ÷ measured was 0.65 to 1.4 for memory, and
+1.01 to 1.37 for writing, where only `_OUTLINE_SHARE` is a fit.
 """
 
 from __future__ import annotations
@@ -44,8 +45,11 @@ _OUTLINE_SHARE = 0.28
 _TOLERANCE_PLANS = 2.5
 """Plans that the search for a tolerance takes on average."""
 
-_BYTES_PER_PIXEL, _BYTES_PER_PIXEL_OF_FIELDS, _WORKER_BYTES = 200.0, 60.0, 1.2e9
+_BYTES_PER_PIXEL, _BYTES_PER_PIXEL_OF_FIELDS, _WORKER_BYTES = 200.0, (45.0, 25.0), 1.2e9
 """Memory of a design of one field; of a larger one, and of each worker, or of the field at hand."""
+
+_MANY = 1 << 25
+"""Pixels beyond which the second of the bytes of fields counts."""
 
 BASE_BYTES = 4e8
 """Memory of the program itself and of the packages that it imports."""
@@ -196,7 +200,9 @@ def _memory(task: Task) -> float:
     fields = field_count(task)
     if fields == 1:
         return BASE_BYTES + _BYTES_PER_PIXEL * rows * columns
-    return BASE_BYTES + _BYTES_PER_PIXEL_OF_FIELDS * rows * columns + at_once(task) * _WORKER_BYTES
+    first, further = _BYTES_PER_PIXEL_OF_FIELDS
+    pixels = first * min(rows * columns, _MANY) + further * max(rows * columns - _MANY, 0)
+    return BASE_BYTES + pixels + at_once(task) * _WORKER_BYTES
 
 
 def _plans(settings: Settings) -> float:
