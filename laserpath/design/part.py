@@ -160,7 +160,7 @@ def _slices(path: Path, tolerance: float) -> tuple[tuple[float, Design], ...]:
                 found.append((name, areas[key]))
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    except (zipfile.BadZipFile, KeyError, ValueError, NotImplementedError) as error:
+    except Exception as error:  # of the archive, of what packs it, of its text
         raise InputError(f"{path}: it cannot be read as SL1, damaged or of another kind") from error
     for name, area in found:
         if area.is_empty:

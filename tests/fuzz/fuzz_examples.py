@@ -6,6 +6,7 @@ import io
 import re
 import sys
 import warnings
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -130,6 +131,22 @@ def obj() -> list[bytes]:
 
 def threemf() -> list[bytes]:
     return _meshes("3mf")
+
+
+def sl1() -> list[bytes]:
+    """An archive of two pictures, stored as they are, so that damage reaches what is in it."""
+    white = np.zeros((6, 8), np.uint8)
+    white[2:4, 2:6] = 255
+    drawn, made = io.BytesIO(), io.BytesIO()
+    Image.fromarray(white).save(drawn, "PNG")
+    display = "display_width = 4\ndisplay_height = 3\ndisplay_pixels_x = 8\ndisplay_pixels_y = 6\n"
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("config.ini", "layerHeight = 0.05\n")
+        lies = "display_orientation = landscape\ndisplay_mirror_x = 1\ndisplay_mirror_y = 0\n"
+        archive.writestr("prusaslicer.ini", display + lies)
+        for k in range(2):
+            archive.writestr(f"part{k:05d}.png", drawn.getvalue())
+    return [made.getvalue()]
 
 
 def geojson() -> list[bytes]:

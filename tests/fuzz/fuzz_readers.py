@@ -102,6 +102,11 @@ def _part(path: Path, variant: int) -> Sentences:
     return [sentence for _, one in layers for sentence in _sentences(one)]
 
 
+def _slices(path: Path, _: int) -> Sentences:
+    """The layers of an archive, cut already."""
+    return tuple(f"{z:g} {one.area.area > 0}" for z, one in load_part(path))
+
+
 def _any(path: Path, variant: int) -> Sentences:
     """A file of any format under a suffix of another."""
     suffixes = ("", ".svg", ".dxf", ".gds", ".gbr", ".png", ".json", ".wkt", ".txt", ".pdf")
@@ -280,6 +285,7 @@ READERS = {
     "stl": Reader(".stl", examples.stl, _part, 2),
     "obj": Reader(".obj", examples.obj, _part, 2),
     "3mf": Reader(".3mf", examples.threemf, _part),
+    "sl1": Reader(".sl1", examples.sl1, _slices),
     "any": Reader("", examples.everything, _any, 10),
     "photo": Reader("", lambda: examples.png() + examples.tiff(), _ink),
     "gcode": Reader(".gcode", examples.gcode, _program, len(gcode.DIALECTS)),
