@@ -67,7 +67,7 @@ _SPACING_FWHM, _MOST_INTERVALS = 8.0, 8
 """Intervals of the splines: shorter ones follow the edges more closely, and their errors too."""
 _BEND = 0.015
 """Usual second difference of the coefficients of s: a larger one lets it bend more."""
-_LEVEL, _WIDTH = 0.3, 0.1
+_LEVEL, _WIDTH = 0.5, 0.1
 """Standard deviations of s and δ before the photograph."""
 _SHEAR, _KNOWN_PIXEL, _MARK = 0.005, 0.002, 1.0
 """Standard deviations of the difference of scales, of a given pixel's size, and of a mark in pixels."""
@@ -81,6 +81,9 @@ _NUDGE = 0.02
 _STEEPEST, _NEAR_FWHM = 3.0, 0.8
 """Edges that move by more FWHM than the first, or are further off than the second, tell little."""
 _REWEIGHTED = 12
+_HELD, _RIM, _FURTHEST = 0.1, 3.0, 1.9
+"""Weight by which coefficients are held when values are limited, what they may be at the rim, in limits, and
+at all: a larger weight keeps the limit less exactly."""
 _LIMITED = 0.01
 """Relative dose left out at the limit from which that is said."""
 _REMEMBERED = 4
@@ -152,6 +155,7 @@ def fit_photograph(
             "profile and a FWHM"
         )
     known = _Known.of(scene, simulated.shipped.executed, scene.spot)
+    _check_printed(known)
     look = _Look.of(photo, known, marks, pixel).registered(known)
     look.check(scene.fwhm)
     now, far = _Explained.of(look, known), np.inf
@@ -342,13 +346,19 @@ class _Look:
             )
 
 
+def _check_printed(known: _Known) -> None:
+    """Raise InputError if the program hardly prints the design."""
+    of, drawn = int(known.usable.sum()), int((~known.scene.samples.corner).sum())
+    if of < max(FEWEST_EDGES, LEAST_SHARE * drawn):
+        raise InputError(
+            f"the program prints {of} of {drawn} points of the design's outline near their place, but "
+            f"{max(FEWEST_EDGES, int(np.ceil(LEAST_SHARE * drawn)))} are needed: is it the program of this "
+            "design, with the same work zero?"
+        )
+
+
 def _check_found(found: int, of: int) -> None:
     """Raise InputError if too few edges are seen."""
-    if of < FEWEST_EDGES:
-        raise InputError(
-            f"the program prints {of} usable points of the design's outline, but {FEWEST_EDGES} are needed: "
-            "is it the program of this design?"
-        )
     if found < max(FEWEST_EDGES, LEAST_SHARE * of):
         raise InputError(
             f"it shows {found} of {of} points of the outline, but at least "
@@ -494,7 +504,10 @@ def _limited(empty: DoseMap, coefficients: Floats, most: float) -> Floats:
     s = spline @ coefficients
     if np.abs(s).max() <= most:
         return coefficients
-    return np.asarray(np.linalg.lstsq(spline, np.clip(s, -most, most), rcond=None)[0])
+    # Coefficients at the rim count for little in the box: where nothing holds them, they stay as they were.
+    held, usual = _HELD * np.eye(len(coefficients)), np.clip(coefficients, -_RIM * most, _RIM * most)
+    wanted = np.append(np.clip(s, -most, most), _HELD * usual)
+    return np.clip(np.linalg.lstsq(np.vstack([spline, held]), wanted, rcond=None)[0], -_FURTHEST, _FURTHEST)
 
 
 def _bending(shape: tuple[int, int]) -> _Beliefs:
@@ -504,6 +517,6 @@ def _bending(shape: tuple[int, int]) -> _Beliefs:
     bends = np.array([one[k : k + 3] for one in (*number, *number.T) for k in range(len(one) - 2)])
     bend = np.zeros((len(bends), rows * columns))
     np.put_along_axis(bend, bends, np.array([[1.0, -2.0, 1.0]]) / _BEND, axis=1)
-    level = np.eye(rows * columns) / (_LEVEL * np.sqrt(rows * columns))
+    level = np.eye(rows * columns) / _LEVEL
     width = _Beliefs(np.array([[1 / _WIDTH]]), np.zeros(1))
     return width.beside(_Beliefs(np.vstack([bend, level]), np.zeros(len(bend) + len(level))))

@@ -110,7 +110,7 @@ SETTINGS = Settings(iterations=2, initial="contour", report="brief", origin="des
 
 def simulated(plan: Plan, process: Process) -> Simulation:
     """The plan's own program as it should print."""
-    return laserpath.simulate(plan.shipped.text, process, plan.design, replace(plan.settings, origin="page"))
+    return laserpath.simulate(plan.shipped.text, process, plan.design, replace(plan.settings, origin="own"))
 
 
 def in_truth(plan: Plan, truth: Process) -> Scene:
@@ -182,6 +182,14 @@ def test_more_than_the_limit_is_said_and_not_corrected(printed: Printed) -> None
     assert fit.limited > 0.3
     assert fit.dose[0] > 1 / (1 + MOST_DOSE) - 0.01
     assert any("is the most that is corrected at once" in sentence for sentence in fit.sentences())
+
+
+@slow
+def test_the_program_of_another_place_is_refused(printed: Printed) -> None:
+    elsewhere = printed.plan.design.moved(0.7, 0.4)
+    found = laserpath.simulate(printed.plan.shipped.text, ASSUMED, elsewhere, replace(SETTINGS, origin="own"))
+    with pytest.raises(InputError, match="with the same work zero"):
+        laserpath.fit_photograph(found, photograph(printed, Camera()), pixel=PIXEL)
 
 
 @slow
