@@ -6,7 +6,7 @@ may take so much time and so much memory. A thread watches it from beside it:
     with limits.work("board.svg"):       # one reading
         limits.spend()                   # in a loop: raises when the time is up, or too much memory taken
         limits.reserve(100 * vertices)   # before an array is made from numbers in the file
-        shapely.union_all(…)             # anywhere: raises then, too (`base.interrupts`)
+        shapely.union_all(…)             # anywhere: raises then, too (`interrupt_geos`)
 
 Copies of shapes and the pixels of an image are known before they are made, so that they are refused at once:
 
@@ -19,13 +19,22 @@ nothing: what laserpath computes itself needs no limit.
 What never looks, such as a parser of XML or a search of a tree, goes on. On the command line the thread ends
 the process a second later (`watched`); a library must not. gdstk and Pillow, which are native and trust their
 input, run in a process of their own: `base.isolated`. Why not all: `docs/decisions/reading-limits.md`.
+
+**What GEOS computes** in a thread can be ended: its call raises `shapely.GEOSException`. It asks a callback
+now and then, in set operations, noding, buffers, polygonising and mending, whether it should stop. The
+callback is the process's, but is called in the thread that computes, so that only the wanted threads stop. It
+is there only while one is to stop: GEOS asks some thousand times a second. Predicates and searches of a tree
+do not ask. On Windows the functions are not found, and nothing stops.
 """
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import math
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -37,7 +46,7 @@ from threading import Event, Lock, Thread, get_ident
 from gcode.errors import GcodeError
 from gcode.files import OversizeError, limited, shown_size
 from gcode.files import plain as plain_file
-from laserpath.base import bounds, interrupts
+from laserpath.base import bounds
 from laserpath.base.errors import InputError, did_you_mean
 
 TABLE_BYTES = 64 << 20
@@ -263,7 +272,7 @@ class _Watching:
         with self._lock:
             if self._ended.is_set():
                 return
-            interrupts.begin(self._reader)
+            interrupt_geos(self._reader)
         overdue = _OVERDUE.get()
         if overdue is not None and not self._ended.wait(_GRACE):
             overdue(refused)
@@ -272,7 +281,7 @@ class _Watching:
         """Stop looking."""
         with self._lock:
             self._ended.set()
-            interrupts.end(self._reader)
+            allow_geos(self._reader)
 
 
 @contextmanager
@@ -361,3 +370,39 @@ def content(path: Path, noun: str, most: int | None = None) -> bytes:
     except (OSError, ValueError) as error:  # a name with a zero byte is a ValueError
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"{noun} {str(path)!r} cannot be read: {reason}") from None
+
+
+_wanted: set[int] = set()
+
+
+def _ask() -> None:
+    if threading.get_ident() in _wanted:
+        _geos().GEOS_interruptRequest()
+
+
+_asked = ctypes.CFUNCTYPE(None)(_ask)
+
+
+def interrupt_geos(thread: int) -> None:
+    """Have every call of GEOS in a thread end soon, until `allow_geos`. thread: of `threading.get_ident`."""
+    _wanted.add(thread)
+    _register(ctypes.cast(_asked, ctypes.c_void_p))
+
+
+def allow_geos(thread: int) -> None:
+    """Let it compute again."""
+    if thread in _wanted:
+        _wanted.remove(thread)
+        if not _wanted:
+            _register(None)
+
+
+def _register(callback: ctypes.c_void_p | None) -> None:
+    with contextlib.suppress(AttributeError, TypeError):  # Windows finds only what a library itself offers
+        _geos().GEOS_interruptRegisterCallback(callback)
+
+
+def _geos() -> ctypes.CDLL:
+    """The library that shapely has loaded; without shapely, there is nothing to end."""
+    shapely = sys.modules.get("shapely")
+    return ctypes.CDLL(shapely.lib.__file__ if shapely else None)

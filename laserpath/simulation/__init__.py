@@ -3,8 +3,8 @@
     simulate("job.nc", process, "design.svg").executed.measured.figures.epe_mean
 
 `simulator` has the steps: `source` reads the text as its controller would, and projects several heights onto
-one plane; `exposing` lays the program on its design, exposes and measures it; `result` has its figures and
-pages. A plan's own G-code gets the figures of the plan.
+one plane; the program is laid on its design, exposed and measured; `result` has its figures and pages. A
+plan's own G-code gets the figures of the plan.
 """
 
 from laserpath.simulation.printed import PrintedFit, fit_photograph

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import shapely
 
-from laserpath.base import interrupts, limits
+from laserpath.base import limits
 from laserpath.base.errors import InputError
 from laserpath.base.overlay import NODING
 
@@ -46,7 +46,7 @@ def test_another_thread_computes_on() -> None:
         ready.set()
         found.extend(united(80) for _ in range(3))
 
-    interrupts.begin(threading.get_ident())
+    limits.interrupt_geos(threading.get_ident())
     try:
         with pytest.raises(shapely.GEOSException, match="Interrupted"):
             united(80)
@@ -57,7 +57,7 @@ def test_another_thread_computes_on() -> None:
             united(80)
         other.join()
     finally:
-        interrupts.end(threading.get_ident())
+        limits.allow_geos(threading.get_ident())
     assert found == [expected] * 3
     assert united(80) == expected
 

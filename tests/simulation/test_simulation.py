@@ -26,7 +26,7 @@ from laserpath.machine import convert
 from laserpath.physics.dose import accurate_model
 from laserpath.physics.dose.segments import to_points
 from laserpath.physics.optics import profile
-from laserpath.simulation import Choices, Simulation, exposing, simulate, source
+from laserpath.simulation import Choices, Simulation, simulate, simulator, source
 from laserpath.simulation.result import another_power
 from laserpath.types import Design, Machine, Process, Resin, Settings, Spot, Toolpath
 
@@ -361,7 +361,7 @@ def test_a_large_program_is_exposed_on_coarser_pixels_and_a_huge_one_is_refused(
     wide = Process(machine=Machine(size=(5000.0, 5000.0)))
     text = f"{HEAD}G1 X8 Y8 F3000 S200\nG1 Y1\nM5\n"
     fine = simulate(text, wide)
-    monkeypatch.setattr(exposing, "PIXELS", fine.executed.dose.size // 4)
+    monkeypatch.setattr(simulator, "PIXELS", fine.executed.dose.size // 4)
     coarse = simulate(text, wide)
     assert coarse.executed.grid.pitch == pytest.approx(2 * fine.executed.grid.pitch, rel=0.05)
     assert any("pixels across one" in w for w in coarse.warnings)

@@ -27,8 +27,8 @@ from laserpath.design.fill import without_specks
 from laserpath.design.reading import LayersRead, Reading, any_shown, each_alone, unknown
 from laserpath.design.svg import shapes, values
 from laserpath.design.svg.document import Document, tag
-from laserpath.design.svg.leaf import Leaf, State
 from laserpath.design.svg.paint import LIGHT, WHITE, Ink, Kind, Painter, PaintLayer, compose
+from laserpath.design.svg.shapes import Leaf, State
 from laserpath.design.svg.style import INHERITED, Styles
 from laserpath.design.svg.tree import Traversal, choose, shown_layers
 from laserpath.design.svg.values import PX_PER_MM, NotFinite, matrix

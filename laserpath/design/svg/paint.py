@@ -28,7 +28,7 @@ from laserpath.base.errors import InputError
 from laserpath.base.overlay import EMPTY, crossings, minus, plus, union, within
 from laserpath.design.fill import EVENODD, NONZERO
 from laserpath.design.svg.document import Document, href, tag
-from laserpath.design.svg.leaf import Leaf, Work, work
+from laserpath.design.svg.shapes import Leaf, Work, work
 from laserpath.design.svg.style import Styles, Values
 from laserpath.design.svg.values import NotFinite, NotUnderstood, length
 

@@ -30,8 +30,8 @@ from laserpath.design.fill import EVENODD, NONZERO
 from laserpath.design.reading import unknown
 from laserpath.design.svg import paint, shapes, values
 from laserpath.design.svg.document import Document, href, tag
-from laserpath.design.svg.leaf import Leaf, State, moved, window, work
 from laserpath.design.svg.paint import opacity
+from laserpath.design.svg.shapes import Leaf, State, moved, window, work
 from laserpath.design.svg.style import UNSUPPORTED, Styles, Values, font_size, inherit
 from laserpath.design.svg.values import (
     IDENTITY,

@@ -12,12 +12,14 @@ from laserpath.operators.strokes.additive import (
     fit_additive,
     lay_strokes,
 )
-from laserpath.operators.strokes.fitting import FitSettings, FittedStrokes, fit_strokes
 from laserpath.operators.strokes.painter import (
     Canvas,
+    FitSettings,
+    FittedStrokes,
     StrokePainter,
     Strokes,
     StrokesGradient,
+    fit_strokes,
     strokes_operator,
 )
 

@@ -77,7 +77,6 @@ class SeparableEngine:
         self._kernels = separable(precision, _box(fwhms[0], grid, tolerance))
         self._above = _box(fwhms[1], grid, tolerance) // 2
         self.outside = tolerance / 3
-        self._fwhms = fwhms
         self._rates = tuple(4 * np.log(2) * (grid.pitch / fwhm) ** 2 for fwhm in fwhms)
         self._peak = 4 * np.log(2) / (np.pi * fwhms[0] * fwhms[1])
 

@@ -48,8 +48,8 @@ from laserpath.report.pictures import stairs
 from laserpath.report.toolpath_svg import printable
 from laserpath.report.wording import duration, number
 from laserpath.simulation import Choices, simulate
-from laserpath.simulation.exposing import joined
 from laserpath.simulation.result import Simulation, another_power, exposed, what_it_is
+from laserpath.simulation.simulator import joined
 from laserpath.types import Design, Grid, Process, Settings
 
 MOST = 8
