@@ -93,7 +93,7 @@ class Exposure:
         if not Partition.of(grid, scene.fwhm).single:
             found = FieldsMeasured.of(paths, scene, (spot, optics.widened(spot, DEFOCUS)))
             edges, figures = found.printed(scene)
-            return Measurement(figures, self.program.motion, grid, found.dose, edges)
+            return Measurement(figures, self.program.motion, found.grid, found.dose, edges)
         dose = _dose(paths, grid, spot)
         defocused = _dose(paths, grid, optics.widened(spot, DEFOCUS))
         edges = edge_errors(dose, scene)

@@ -10,7 +10,7 @@ from shapes import both, minus
 
 from laserpath.design.partition import Partition
 from laserpath.design.scene import Scene
-from laserpath.measure import DEFOCUS, edge_errors, edges_at
+from laserpath.measure import DEFOCUS, edge_errors, edges_at, inspect
 from laserpath.measure.by_field import FieldsMeasured, LitLines
 from laserpath.measure.exposure import Exposure
 from laserpath.measure.figures import cure_figures
@@ -85,7 +85,13 @@ def test_a_large_exposure_is_measured_by_fields(scene: Scene, path: Toolpath, mo
     monkeypatch.setattr(FieldsMeasured, "of", lambda *given: calls.append(given) or real(*given))
     measured = Exposure(Program(), scene, path).of(path)
     assert len(calls) == 1
-    assert measured.dose.shape == scene.grid.shape
+    assert measured.dose.shape == measured.grid.shape == scene.grid.shape
+    monkeypatch.setattr("laserpath.measure.by_field.PIXELS_MAX", 1000)
+    thinned = Exposure(Program(), scene, path).of(path)
+    assert thinned.dose.shape == thinned.grid.shape == tuple(-(-n // 2) for n in scene.grid.shape)
+    assert inspect(thinned, scene).wrong_outline == pytest.approx(
+        inspect(measured, scene).wrong_outline, abs=0.02
+    )
 
 
 def test_of_a_very_large_grid_every_other_pixel_is_kept(scene: Scene, path: Toolpath, monkeypatch) -> None:
