@@ -209,6 +209,7 @@ def _drawings() -> None:
         shutil.copy("job.nc", f"{name}.gcode")
     shutil.copy("measured.csv", "chart.csv")
     _series()
+    _bed()
     Path("drawing.svg").write_text(DRAWING)
     boxes = "".join(
         f'<rect x="{x}" y="1" width="{2 - x / 10}" height="1" fill="{colour}"/>'
@@ -223,6 +224,16 @@ def _drawings() -> None:
         shutil.copy(resin, resin.name)
     Path("logo.svg").write_text(
         '<svg xmlns="http://www.w3.org/2000/svg" width="1mm" height="1mm"><path d="M1 1h2v1h-2z"/></svg>'
+    )
+
+
+def _bed() -> None:
+    """Heights on a grid, as a table and as Klipper's mesh."""
+    heights = [(x, y, (x + 2 * y) / 1000) for y in (-20, 40) for x in (-20, 40)]
+    Path("bed.csv").write_text("x_mm,y_mm,z_mm\n" + "".join(f"{x},{y},{z}\n" for x, y, z in heights))
+    Path("printer.cfg").write_text(
+        "#*# [bed_mesh default]\n#*# points =\n#*# \t0, 0.1\n#*# \t0.05, 0.1\n#*# min_x = -20\n"
+        "#*# max_x = 40\n#*# min_y = -20\n#*# max_y = 40\n"
     )
 
 

@@ -6,7 +6,8 @@ another tool's file may have on purpose. Nothing that a dialect says can pass it
 
     before      the laser is turned off, or a power stated, before anything moves
     travels     no G0 is lit, and none names a power above 0
-    standstill  no dwell and no stop is lit, unless `asked` has that dwell; no line lights a head at rest
+    standstill  no dwell and no stop is lit, unless `asked` has that dwell; no line lights a head at rest, nor
+                one that only moves in Z
     end         the laser is dark and disarmed before M2 or M30, its outputs are 0, and nothing follows
     power       within 0…s_max, lit moves at least `least`
     words       no word outside the dialect's own lines is passed over
@@ -88,6 +89,10 @@ def _lit(program: Program, *, dwells: bool) -> Iterator[Problem]:
     still = np.flatnonzero(moves.still & moves.on & ~(dwells & (moves.dwell > 0)))
     if still.size:
         yield int(program.line[still[0]]), "the laser is on at a standstill"
+    flat = (moves.xy[1:] == moves.xy[:-1]).all(axis=1)
+    climbs = np.flatnonzero((moves.kind == Kind.LINE) & moves.on & flat & (np.diff(moves.z) != 0))
+    if climbs.size:
+        yield int(program.line[climbs[0]]), "the laser is on while only Z moves"
     if program.lit_rests:
         yield program.lit_rests[0], "the laser is turned on where the head rests"
 

@@ -51,6 +51,14 @@ class Hardware(Protocol):
         """Mm/s²."""
 
     @property
+    def z_speed_max(self) -> float | None:
+        """Mm/s, of Z; None: not known."""
+
+    @property
+    def z_acceleration(self) -> float | None:
+        """Mm/s², of Z; None: not known."""
+
+    @property
     def junction_deviation(self) -> float:
         """Mm."""
 
@@ -290,7 +298,8 @@ def check_triples(limits: BlockPlanner) -> None:
 
 
 def axes_of(machine: Hardware) -> tuple[Triple, Triple, Triple]:
-    """Highest speed, mm/s, acceleration, mm/s², and steps/mm of x, y and z, which no profile has."""
+    """Highest speed, mm/s, acceleration, mm/s², and steps/mm of x, y and z, which a profile may leave out."""
     rapid, ramp = machine.rapid_speed, machine.acceleration
     steps = (FINE, FINE) if machine.steps is None else machine.steps
-    return (*rapid, min(rapid)), (*ramp, min(ramp)), (*steps, FINE)
+    speed, climb = machine.z_speed_max or min(rapid), machine.z_acceleration or min(ramp)
+    return (*rapid, speed), (*ramp, climb), (*steps, FINE)

@@ -458,6 +458,7 @@ Examples:
   laserpath plan part.stl --layer 50um --machine my-laser.toml
   laserpath plan 'layer-*.svg' --layer 50um --machine my-laser.toml
   laserpath plan design.svg --printed photo.png --printed-pixel 4um
+  laserpath plan pcb.gbr --heights printer.cfg@50,30mm --machine my-laser.toml
   laserpath plan panel.gbr --scheduler tcp://10.0.0.5:8786
   laserpath plan                     # the design that laserpath.toml in this folder names
 

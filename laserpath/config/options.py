@@ -113,6 +113,16 @@ _PROCESS = (
 
 _PLAN = (
     Option(
+        name="heights",
+        sets="Machine.heights",
+        parse=values.heights,
+        metavar="FILE|POINTS",
+        help="Heights of the bed, which the program follows in Z: a table x, y, z, Klipper's mesh in its "
+        "printer.cfg, either with @X,Y where the work zero is in it, or three points of a plane, "
+        "0,0,0:100,0,0.2:0,80,-0.1mm; without a Z the report says how much the spot widens",
+        default="the machine's",
+    ),
+    Option(
         name="quality",
         sets="Settings.quality",
         parse=OneOf(QUALITIES),

@@ -47,11 +47,12 @@ def process_of(given: Values) -> Process:
     """Machine, resin and spot."""
     from laserpath.types import Process
 
-    return Process(
-        spot=_spot(given),
-        resin=_resin(given),
-        machine=profiles.machine(_profile(given, "machine")),
-    )
+    machine = profiles.machine(_profile(given, "machine"))
+    if given.get("heights") is not None:
+        from laserpath.config.profiles import bed
+
+        machine = replace(machine, heights=bed.read(given["heights"]))
+    return Process(spot=_spot(given), resin=_resin(given), machine=machine)
 
 
 def _profile(given: Values, kind: str) -> Any:

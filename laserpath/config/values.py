@@ -144,6 +144,16 @@ def marks(value: Any) -> tuple[str, ...]:
     return given
 
 
+def heights(value: Any) -> str:
+    """`0,0,0:100,0,0.2:0,80,-0.1`, or the file of a table or a mesh, with `@X,Y` of the work zero or not."""
+    given = text(value)
+    if "," in given.partition("@")[0]:
+        from laserpath.config.profiles import bed
+
+        bed.read(given)
+    return given
+
+
 def profile(value: Any) -> str | Mapping[str, Any]:
     """A name, a file, or a table with the keys of a profile."""
     return value if isinstance(value, Mapping) else text(value)

@@ -23,7 +23,7 @@ from laserpath.base.arrays import Indices
 from laserpath.base.errors import InputError, one_line
 from laserpath.machine import convert
 from laserpath.machine.gate import verified
-from laserpath.machine.heights import at_focus
+from laserpath.machine.heights import at_focus, followed
 from laserpath.machine.rest import RESTS, rested
 from laserpath.physics import optics
 from laserpath.types import Machine, Point, Process, Toolpath
@@ -213,7 +213,7 @@ class MachineProgram:
         raised: their Z is that of a program already, not counted from the machine's focus.
         """
         machine = process.machine
-        moves = moves if raised else at_focus(moves, machine)
+        moves = moves if raised else at_focus(moves, machine, process.spot)
         text, parsed = verified(rested(moves, machine), machine, header)
         path = parsed.moves.span(RESTS, len(parsed.moves))
         commanded, row = convert.toolpath_of(path, machine)
@@ -444,11 +444,12 @@ def prepared(path: Toolpath, process: Process) -> Toolpath:
 
 def _split(path: Toolpath, process: Process, passes: int = 1) -> gcode.Moves:
     machine = process.machine
-    return gcode.motion.prepared(
+    moves = gcode.motion.prepared(
         joined(path, process, passes), convert.controller(machine),
         shortest=_CORRECTED_PIECE_FWHM * optics.fwhm(process.spot), segment_rate=machine.segment_rate,
         order=process.resin.order,
     )  # fmt: skip
+    return followed(moves, process)
 
 
 def joined(path: Toolpath, process: Process, passes: int = 1) -> gcode.Moves:

@@ -10,6 +10,7 @@ import shapely
 import gcode
 from laserpath.base.quantities import decimals
 from laserpath.config import project
+from laserpath.machine.heights import said
 from laserpath.machine.program import EYE_SAFETY
 from laserpath.physics import optics
 from laserpath.physics.dose.uneven import range_of
@@ -77,6 +78,7 @@ def _machine_of(
         f"Machine limits: {_pair(machine.speed_max)} mm/s, {_pair(machine.acceleration)} mm/s2, "
         f"{_corner(machine)}"
     )
+    yield from said(machine)
     yield f"Spot: {_spot(spot)}"
 
 

@@ -297,7 +297,7 @@ def plan_matrix(
     top = header(whole, process, anywhere, planned.report.warnings, _said(doses, focus))
     seconds = gcode.motion.execute(moves, convert.controller(process.machine)).write_time
     items = tuple(tuple(item for item, _ in row) for row in grid.items)
-    text = verified(at_focus(moves, process.machine), process.machine, top)[0]
+    text = verified(at_focus(moves, process.machine, process.spot), process.machine, top)[0]
     return DoseMatrix(
         planned, process, np.array(doses), np.array(focus), executed, whole, text, grid.size, seconds, items,
         grid.corners,

@@ -24,6 +24,7 @@ from laserpath.design import FLATTEN_FWHM, as_design
 from laserpath.design.target import rasterise
 from laserpath.machine import convert
 from laserpath.machine.attenuation import check_exposes, check_process, too_strong
+from laserpath.machine.heights import check_bed, unfollowed
 from laserpath.machine.phase import phase_warnings
 from laserpath.machine.placement import placed, too_fine
 from laserpath.machine.powers import energies, to_levels
@@ -172,6 +173,7 @@ def plan(
     design = placement.design
     settings = replace(settings, origin=placement.origin)
     check_process(process, settings, design)
+    check_bed(design, process)
 
     task = Task.affordable(design, process, settings)
     scene = task.overview
@@ -201,6 +203,7 @@ def _planned(task: Task, solved: Solved, limit: Beside[Limit | None], progress: 
     tell(progress, PlanPart.MEASURE)
     ended = (f"the optimiser was {solution.result}",) if solution.stopped else ()
     warnings = (*ended, *design.warnings, *too_fine(design, spot), *too_wide(design, task.process))
+    warnings = (*warnings, *unfollowed(design, task.process))
     finished = _finished(solved.start, solution, task, warnings)
     found = limit.result(lambda now: tell(progress, now.stage, now.iteration, now.of))
     return replace(finished, report=replace(finished.report, limit=found))

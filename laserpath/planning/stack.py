@@ -403,7 +403,9 @@ def _program(
     planned = len({stack.plan_of[k] for k in numbers})
     parts = f"Layers: {len(chosen)}, {planned} of them planned, z {heights[0]:g} to {heights[-1]:g} mm"
     top = header(stack.whole, stack.process, stack.settings, warnings, parts)
-    moves = at_focus(_stacked(heights, chosen, stack.process, settle), stack.process.machine)
+    moves = at_focus(
+        _stacked(heights, chosen, stack.process, settle), stack.process.machine, stack.process.spot
+    )
     return verified(moves, stack.process.machine, top, at_height=any(stack.z))[0]
 
 

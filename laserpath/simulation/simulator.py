@@ -35,6 +35,7 @@ from laserpath.design import FLATTEN_FWHM, as_design
 from laserpath.design.scene import Scene
 from laserpath.design.target import MARGIN_FWHM, grid_for, rasterise
 from laserpath.machine import convert
+from laserpath.machine.heights import FOLLOWS
 from laserpath.machine.phase import phase_warnings
 from laserpath.machine.placement import Placed, placed
 from laserpath.machine.program import MachineProgram, Transmitted, execute, moves_from_zero
@@ -103,7 +104,7 @@ def simulate(
     report("reading")
     read = source.read(program, process.machine, choices.dialect, choices.s_max, name)
     process = replace(process, machine=read.machine)
-    chosen = layer(read.moves, choices.height)
+    chosen = layer(read.moves, choices.height, along=any(line.startswith(FOLLOWS) for line in read.head))
     place = None if design is None else _placed(design, process, settings, _lit(chosen, read.moves))
     drawn = place.design if place else None
     report("executing")

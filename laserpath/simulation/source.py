@@ -281,6 +281,9 @@ def _other_dialects(text: str, machine: Machine) -> Iterator[str]:
 _SAME = 1e-3
 """Distance in mm up to which heights count as one."""
 
+_GENTLE, _CLIMBING = 0.1, 0.8
+"""Steepest slope of a bed, and the share of the lit way on such slopes from which a file follows one."""
+
 _LISTED = 4
 """Heights that a sentence lists at most."""
 
@@ -309,13 +312,14 @@ class ProgramLayer:
         )
 
 
-def layer(moves: gcode.Moves, height: Height = None) -> ProgramLayer:
+def layer(moves: gcode.Moves, height: Height = None, *, along: bool = False) -> ProgramLayer:
     """The moves of one height; None: of the first lit one; 'all': of all heights.
 
+    along: whether the file says that its Z follows the bed; one whose lit way climbs throughout does so, too.
     Raises InputError if nothing is lit at that height.
     """
     on = lit(moves)
-    z = np.rint(moves.z[1:] / _SAME) * _SAME
+    z = np.rint(_levelled(moves, on, along) / _SAME) * _SAME
     heights, first = np.unique(z[on], return_index=True)
     if height == "all" or (len(heights) == 1 and height is None):
         return ProgramLayer(on, None, heights)
@@ -326,6 +330,23 @@ def layer(moves: gcode.Moves, height: Height = None) -> ProgramLayer:
         raise InputError(f"nothing is exposed at Z {height} mm; the file exposes at Z {_listed(heights)} mm")
     chosen = float(heights[near][0])
     return ProgramLayer(on & (np.abs(z - chosen) <= _SAME / 2), chosen, heights)
+
+
+def _levelled(moves: gcode.Moves, on: Bools, along: bool) -> Floats:
+    """(N,) mm, the height of each move; of a file that follows the bed, that of all moves in their layer.
+
+    A layer of such a file ends where the head moves in Z alone. Its height is the middle one of its moves.
+    """
+    z, climb = moves.z[1:], np.abs(np.diff(moves.z))
+    across = np.hypot(*np.diff(moves.xy, axis=0).T)
+    gently = (climb > _SAME / 10) & (climb < _GENTLE * across)
+    if not (along or across[on & gently].sum() > _CLIMBING * across[on].sum()):
+        return z
+    number, levelled = np.cumsum((climb > 0) & (across == 0)), z.copy()
+    for k in np.unique(number[on]):
+        own = number == k
+        levelled[own] = np.median(z[own & on])
+    return levelled
 
 
 def _listed(heights: Floats) -> str:

@@ -29,7 +29,7 @@ from laserpath.types.drawing import (
     Target,
 )
 from laserpath.types.path import EnergyPath, StraightMoves, Toolpath
-from laserpath.types.process import Kinetics, Machine, Process, Resin
+from laserpath.types.process import Heights, Kinetics, Machine, Process, Resin
 from laserpath.types.settings import Settings
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "FITTED_PROFILES",
     "Fiducial",
     "Grid",
+    "Heights",
     "Kinetics",
     "Machine",
     "MeasuredBeam",

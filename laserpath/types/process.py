@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 import gcode
 from gcode.controllers.interface import WINDOWS
+from laserpath.base.arrays import Floats
 from laserpath.base.checks import between, number, positive, whole
 from laserpath.base.errors import InputError, PlausibilityWarning, figure
 from laserpath.types.beam import Spot
@@ -167,6 +168,9 @@ _SLOWEST = 1e-3
 """mm/s². A head that speeds up more slowly takes minutes a move; GRBL's ticks of it would fill the memory."""
 
 
+_STEEPEST = 0.05
+"""Largest slope of a bed: a plate that is tilted by 3° would be levelled. A larger one lets outliers pass."""
+
 MOST_BACKLASH = 2.0
 """mm. Worn machines have some tenths; a larger one most likely was meant in µm."""
 
@@ -175,6 +179,73 @@ LONGEST = 1.0
 
 MOST_CRUISE = 0.99
 """The largest minimum cruise ratio: with 1 nothing would ever speed up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heights:
+    """The surface of the bed: heights on a grid, bilinear between, in the coordinates of programs.
+
+    x: (I,) and y: (J,) mm, rising, two or more.  z: (J, I) mm, rows of equal y. It ends where the grid does.
+    """
+
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+    z: tuple[tuple[float, ...], ...]
+
+    def __post_init__(self) -> None:
+        x, y, z = (np.asarray(values, dtype=np.float64) for values in (self.x, self.y, self.z))
+        if x.ndim != 1 or y.ndim != 1 or min(len(x), len(y)) < 2 or z.shape != (len(y), len(x)):
+            raise InputError(
+                f"heights have {x.size} places in x, {y.size} in y and {z.size} values, but must be a "
+                "grid of 2 x 2 or more"
+            )
+        if not (np.isfinite(z).all() and (np.diff(x) > 0).all() and (np.diff(y) > 0).all()):
+            raise InputError("heights must be finite, at places in x and in y that rise")
+        self._check_slopes(x, y, z)
+
+    def _check_slopes(self, x: Floats, y: Floats, z: Floats) -> None:
+        for axis, (places, values) in enumerate(((x, z), (y, z.T))):
+            slopes = np.abs(np.diff(values, axis=1) / np.diff(places))
+            if slopes.max() > _STEEPEST:
+                row, k = np.unravel_index(int(slopes.argmax()), slopes.shape)
+                ends = [(places[n], (y, x)[axis][row], values[row, n]) for n in (k, k + 1)]
+                before, after = (f"{z:g} mm at {p[axis]:g}, {p[1 - axis]:g} mm" for *p, z in ends)
+                raise InputError(
+                    f"the heights {before} and {after} make a slope of {100 * slopes.max():.3g} %, above "
+                    f"{100 * _STEEPEST:g} %: is one an outlier, or in another unit?"
+                )
+
+    @property
+    def box(self) -> tuple[float, float, float, float]:
+        """(x0, y0, x1, y1) mm that they cover."""
+        return self.x[0], self.y[0], self.x[-1], self.y[-1]
+
+    @property
+    def slope(self) -> float:
+        """The steepest anywhere, or somewhat above."""
+        x, y, z = (np.asarray(values, dtype=np.float64) for values in (self.x, self.y, self.z))
+        return math.hypot(
+            float(np.abs(np.diff(z, axis=1) / np.diff(x)).max()),
+            float(np.abs(np.diff(z, axis=0) / np.diff(y)[:, None]).max()),
+        )
+
+    def at(self, xy: ArrayLike) -> Floats:
+        """(N,) mm, heights at (N, 2) places, mm; outside the grid those of its nearest place."""
+        x, y, z = (np.asarray(values, dtype=np.float64) for values in (self.x, self.y, self.z))
+        places = np.asarray(xy, dtype=np.float64)
+        u, v = (
+            np.interp(places[:, k], grid, np.arange(len(grid), dtype=np.float64))
+            for k, grid in enumerate((x, y))
+        )
+        i, j = (np.minimum(w.astype(np.int64), n - 2) for w, n in ((u, len(x)), (v, len(y))))
+        u, v = u - i, v - j
+        low = (1 - u) * z[j, i] + u * z[j, i + 1]
+        high = (1 - u) * z[j + 1, i] + u * z[j + 1, i + 1]
+        return np.asarray((1 - v) * low + v * high)
+
+
+Z_LIMITS = 5.0, 50.0
+"""mm/s and mm/s², of a Z of which nothing is said: what any leadscrew can do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +268,8 @@ class Machine:
     backlash: mm, that an axis stands still after a reversal.
     z_travel: (lowest, highest) mm that a program's Z may be; None: not known, or there is no Z.
     focus: mm, the Z of the best focus, where programs expose; 0 leaves Z alone.
+    heights: of the bed; programs follow it if there is a Z.  z_speed_max: mm/s, and z_acceleration: mm/s², of
+    Z; None: not known.
     """
 
     name: str = "generic 405 nm GRBL diode"
@@ -227,6 +300,9 @@ class Machine:
     backlash: Point = (0.0, 0.0)
     z_travel: Point | None = None
     focus: float = 0.0
+    heights: Heights | None = None
+    z_speed_max: float | None = None
+    z_acceleration: float | None = None
 
     def __post_init__(self) -> None:
         if self.s_max == 0:
@@ -334,11 +410,33 @@ def _check_focus(machine: Machine) -> None:
         raise InputError(
             f"machine focus is {machine.focus:g} mm, but the machine names no Z: give its z_travel, too"
         )
+    positive(machine, *(k for k in ("z_speed_max", "z_acceleration") if getattr(machine, k) is not None))
     low, high = machine.z_travel or (0.0, 0.0)
     if not (machine.focus == 0 or low <= machine.focus <= high):
         raise InputError(
             f"machine focus is {machine.focus:g} mm, but must be within z_travel, {low:g} to {high:g} mm"
         )
+    if machine.heights is not None and machine.z_travel is not None:
+        _check_z(machine, machine.heights.slope)
+
+
+def _check_z(machine: Machine, slope: float) -> None:
+    """Raise InputError if Z would have to be faster than it can be to follow a slope."""
+    keys = (
+        ("z_speed_max", "mm/s", max(machine.rapid_speed)),
+        ("z_acceleration", "mm/s²", max(machine.acceleration)),
+    )
+    for (name, unit, along), usual in zip(keys, Z_LIMITS, strict=True):
+        own = getattr(machine, name)
+        limit = usual if own is None else own
+        if slope * along > limit:
+            key = f"{name}_{unit.replace('/', '_per_').replace('²', '2')}"
+            hint = f"; put {key} into the profile if Z can do more" if own is None else ""
+            raise InputError(
+                f"on the bed's steepest slope, {100 * slope:.2g} %, Z would need {slope * along:.3g} {unit}, "
+                f"above {limit:g} {unit} of machine {machine.name!r}: level the bed, or let x and y be "
+                f"slower{hint}"
+            )
 
 
 def check_look_ahead(machine: Machine, dialect: gcode.Dialect) -> None:

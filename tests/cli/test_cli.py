@@ -32,12 +32,14 @@ from laserpath.cli import cli, main, options
 from laserpath.cli.ending import Interrupts, Stopped
 from laserpath.cli.progress import Meter
 from laserpath.config import profiles
+from laserpath.config.profiles import bed
 
 SQUARE = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="3mm" height="3mm" viewBox="0 0 3 3">'
     '<rect x="1" y="1" width="1" height="1"/></svg>'
 )
 NAMES = ["square.gcode", "square.report.html", "square.toolpath.svg"]
+PLANE = "0,0,0:100,0,0.2:0,80,-0.1mm"
 SAMPLES = Path(__file__).parents[2] / "samples"
 
 
@@ -330,6 +332,7 @@ def test_no_colours_or_bars_where_there_is_no_terminal(
         ("--resin positive-photoresist", "resin", "tone", "positive"),
         ("--resin positive-photoresist --critical-dose 50", "resin", "critical_dose", 0.5),
         ("--machine mine.toml", "machine", "power_max", 77.0),
+        (f"--heights {PLANE}", "machine", "heights", bed.read(PLANE)),
         ("--pitch 120um", "settings", "pitch_fwhm", pytest.approx(1.2)),
         ("--pitch 0.9fwhm", "settings", "pitch_fwhm", 0.9),
         ("--pitch 0.1 --spot-fwhm 0.05", "settings", "pitch_fwhm", 2.0),

@@ -21,9 +21,9 @@ from laserpath.config import options, project, request, values
 from laserpath.config.values import Option, Quantity, Whole
 from laserpath.design.arrange import Arrangement, Repeat
 from laserpath.design.reading import Black, Reading
-from laserpath.types import Design, Fiducial, Process, Resin, Settings, Spot
+from laserpath.types import Design, Fiducial, Machine, Process, Resin, Settings, Spot
 
-RECORDS = (Process, Resin, Spot, Reading, Arrangement, Settings)
+RECORDS = (Process, Machine, Resin, Spot, Reading, Arrangement, Settings)
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 DESIGN = Design(shapely.box(0, 0, 1, 1))
 EVERY = list(options.all_options())

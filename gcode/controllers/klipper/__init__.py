@@ -99,6 +99,7 @@ class Klipper(Controller):
             max_velocity=min(machine.rapid_speed), max_accel=min(machine.acceleration),
             square_corner_velocity=machine.square_corner_velocity,
             minimum_cruise_ratio=machine.minimum_cruise_ratio,
+            max_z_velocity=machine.z_speed_max, max_z_accel=machine.z_acceleration,
             steps=None if machine.steps is None else (*machine.steps, FINE), shapers=machine.shapers,
         )  # fmt: skip
 

@@ -18,6 +18,9 @@ from gcode.errors import GcodeError
 from gcode.levels import quantise
 from gcode.move import Ints, Moves
 
+_Z_SPEED, _Z_ACCELERATION = 10.0, 100.0
+"""mm/s and mm/s², of a Z of which nothing is said."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits(Controller):
@@ -41,8 +44,8 @@ class Limits(Controller):
     look_ahead: int = 15
     segment_rate: float = 250.0
     steps: Pair | None = None
-    z_speed: float = 10.0
-    z_acceleration: float = 100.0
+    z_speed: float = _Z_SPEED
+    z_acceleration: float = _Z_ACCELERATION
 
     @property
     def triple(self) -> Triple:
@@ -66,7 +69,8 @@ class Limits(Controller):
         return cls(
             speed_max=machine.rapid_speed, rapid=machine.rapid_speed, acceleration=machine.acceleration,
             junction_deviation=machine.junction_deviation, look_ahead=max(int(machine.look_ahead) - 1, 1),
-            segment_rate=machine.segment_rate,
+            segment_rate=machine.segment_rate, z_speed=machine.z_speed_max or _Z_SPEED,
+            z_acceleration=machine.z_acceleration or _Z_ACCELERATION,
         )  # fmt: skip
 
     @property

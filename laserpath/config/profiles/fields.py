@@ -35,7 +35,7 @@ from laserpath.base.quantities import (
     Units,
     convert,
 )
-from laserpath.config.profiles import beams
+from laserpath.config.profiles import beams, bed
 from laserpath.physics.optics import airy_fwhm, gaussian_fwhm
 from laserpath.physics.resin import contrast_of, critical_dose
 from laserpath.types import SPOT_PROFILES, DoseMap, Kinetics, Machine, NamedProfile, Resin, Spot
@@ -118,6 +118,9 @@ MACHINE = (
     Field("backlash", _FEW_LENGTHS, required=False, pair=True, least=0, most=MOST_BACKLASH),
     Field("z_travel", _FEW_LENGTHS, required=False, pair=True, least=-math.inf),
     Field("focus", _FEW_LENGTHS, required=False, least=-math.inf),
+    Field("heights", required=False),
+    Field("z_speed_max", SPEED, required=False),
+    Field("z_acceleration", ACCELERATION, required=False),
 )
 _THIN = {unit: LENGTH[unit] for unit in ("um", "mm")}
 
@@ -208,6 +211,8 @@ def build(
         elif noun is Machine:
             values.setdefault("steps", None)  # unknown, not those of another machine
             values = _machine_values(values)
+        if "heights" in values:
+            values["heights"] = bed.read(values["heights"], folder or Path())
         if "dialect" in values:
             values["dialect"] = _dialect(values["dialect"], folder or Path())
         return noun(**values)

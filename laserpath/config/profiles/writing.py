@@ -11,13 +11,13 @@ import numpy as np
 
 from laserpath.base.errors import InputError
 from laserpath.base.quantities import quoted
-from laserpath.config.profiles import fields
+from laserpath.config.profiles import bed, fields
 from laserpath.physics.resin import cure_depth
 from laserpath.types import DoseMap, Machine, Resin, Spot
 
 _UNITS = {"acceleration": "mm/s2", "speed_max": "mm/min", "rapid_speed": "mm/min", "lag": "ms",
           "laser_on_delay": "ms", "laser_off_delay": "ms", "pwm_period": "ms", "host_delay": "ms",
-          "square_corner_velocity": "mm/s"}  # fmt: skip
+          "square_corner_velocity": "mm/s", "z_speed_max": "mm/s", "z_acceleration": "mm/s2"}  # fmt: skip
 _DIGITS = 12
 
 
@@ -29,6 +29,7 @@ def text(noun: Machine | Resin | Spot) -> str:
 def _rows(noun: Machine | Resin | Spot) -> Iterator[tuple[str, str]]:
     if isinstance(noun, Machine):
         values = {field.name: getattr(noun, field.name, None) for field in fields.MACHINE}
+        values["heights"] = noun.heights and bed.text(noun.heights)
         return _written(fields.MACHINE, values | _shapers(noun))
     if isinstance(noun, Resin):
         known = fields.resin_fields(noun.order)
