@@ -35,7 +35,7 @@ def test_every_option_has_one_entry() -> None:
     (plan,) = [command for name, command in cli.commands_by_name().items() if name == "plan"]
     given = {p.name for p in plan.params if isinstance(p, click.Option)}
     files = {"output", "json", "quiet", "verbose", "frame", "save_project", "project", "sensitivity", "limit"}
-    files |= {"joined", "scheduler", "settle", "apart"}
+    files |= {"joined", "scheduler", "settle", "apart", "resume"}
     files |= {"printed", "printed_program", "printed_pixel", "printed_marks"}
     assert given == files | {option.name for option in EVERY if option.flag}
     assert len(EVERY) == len(options.by_name())

@@ -250,6 +250,17 @@ def marks() -> list[bytes]:
     return files("marks/*", root=OWN)
 
 
+def bed() -> list[bytes]:
+    rows = [(x, y, 0.002 * x - 0.001 * y) for y in (0, 40, 80) for x in (0, 50, 100)]
+    grid = "".join(f"{x},{y},{z:.4f}\n" for x, y, z in rows)
+    some = "".join(f"{x + y / 7:.3f};{y};{z:.4f}\n" for x, y, z in rows)
+    lines = "".join("#*# \t" + ", ".join(f"{0.001 * (i + j):.6f}" for i in range(4)) + "\n" for j in range(3))
+    ends = "".join(f"#*# {name} = {value}\n" for name, value in
+                   (("min_x", 10.0), ("max_x", 290.0), ("min_y", 5.5), ("max_y", 180.0)))  # fmt: skip
+    mesh = f"[bed_mesh]\nspeed: 120\n\n#*# [bed_mesh default]\n#*# version = 1\n#*# points =\n{lines}{ends}"
+    return [f"x_mm,y_mm,z_mm\n{grid}".encode(), f"x;y;z_um\n{some}".encode(), mesh.encode()]
+
+
 def beam_table() -> list[bytes]:
     radii = np.arange(0, 200, 12.5)
     rows = "".join(f"{r:g},{np.exp(-((r / 60) ** 2)):.5g}\n" for r in radii)

@@ -26,7 +26,7 @@ from laserpath.cli.plugins import slicer as sliced
 from laserpath.cli.plugins.inkscape import laserpath_inkscape as inkscape
 from laserpath.config import profiles, request
 from laserpath.config import project as projects
-from laserpath.config.profiles import beams
+from laserpath.config.profiles import beams, bed
 from laserpath.design import Arrangement, Reading, image, load
 from laserpath.design.alignment import fit_marks, marks_of
 from laserpath.design.board import excellon, load_board
@@ -234,6 +234,14 @@ def _marks(path: Path, _: int) -> Sentences:
     return (found.in_words(), found.suspect)
 
 
+def _bed(path: Path, _: int) -> Sentences:
+    """Heights of a bed."""
+    found = bed.read(path.name, path.parent)
+    if not np.isfinite(found.at([(0, 0), (1e3, -1e3)])).all() or bed.read(bed.text(found)) != found:
+        raise AssertionError(f"heights {bed.text(found)[:200]}")
+    return (f"{found.box}",)
+
+
 def _beam(path: Path, variant: int) -> Sentences:
     way = ({}, {"smooth": 0.0}, {"smooth": 0.02})[variant]
     pixel = None if path.suffix == ".csv" else 0.002
@@ -297,6 +305,7 @@ READERS = {
     "project": Reader(".toml", examples.project, _project),
     "sheet": Reader(".csv", examples.sheet, _sheet, 2),
     "marks": Reader(".csv", examples.marks, _marks),
+    "bed": Reader(".txt", examples.bed, _bed),
     "beam-table": Reader(".csv", examples.beam_table, _beam, 3),
     "beam-photo": Reader(".png", examples.beam_photo, _beam, 3),
     "linework": Reader(".bin", examples.lines, _linework, 3),

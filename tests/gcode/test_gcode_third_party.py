@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import readers
 from readers.compared import SUMMED, compare, here
@@ -110,4 +111,17 @@ def test_long_comments_in_every_dialect() -> None:
         moves = random_moves(1, dialect, rows=30)
         moves = replace(moves, comments=tuple((10, said) for said in LONG_COMMENTS.values()))
         texts[name] = gcode.write(moves, dialect, header=LONG_COMMENTS.values())
+    assert_read(texts)
+
+
+def test_lines_along_a_bed_in_every_dialect() -> None:
+    """Z is a function of the place, as that of a bed that is tilted and twisted."""
+    texts = {}
+    for name, dialect in gcode.DIALECTS.items():
+        moves = random_moves(2, dialect)
+        x, y = moves.xy.T
+        lines = np.where(moves.arc, gcode.Kind.LINE, moves.kind).astype(np.int8)
+        moves = replace(moves, kind=lines, centre=None, z=0.003 * x - 0.002 * y + 1e-5 * x * y)
+        texts[name] = gcode.write(moves, dialect, dialect.power_max)
+        assert texts[name].count("Z") > 50, name
     assert_read(texts)

@@ -29,6 +29,8 @@ from laserpath.base.errors import InputError, figure
 from laserpath.base.quantities import LENGTH, convert, parse
 from laserpath.types import Heights
 
+_FARTHEST = 1e5
+"""mm"""
 _MOST = 2500
 """Points; a larger number makes the heads of programs long."""
 _BOWED = 6
@@ -152,8 +154,8 @@ def _of_points(points: Floats) -> Heights:
     """The surface of points (N, 3)."""
     if not 3 <= len(points) <= _MOST:
         raise InputError(f"there are {len(points)} heights, but must be 3 to {_MOST}")
-    if not np.isfinite(points).all():
-        raise InputError("a height or its place is not finite")
+    if not (np.isfinite(points).all() and np.abs(points).max() < _FARTHEST):
+        raise InputError(f"a height or its place is not finite, or not below {_FARTHEST / 1000:g} m")
     points = np.round(points, 6)
     across = np.linalg.svd(points[:, :2] - points[:, :2].mean(axis=0), compute_uv=False)
     if across[1] <= _THIN * across[0]:

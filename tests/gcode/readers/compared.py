@@ -101,7 +101,8 @@ def rounding(dialect: gcode.Dialect) -> dict[str, float]:
 
 
 def sums(moves: gcode.Moves, full: float) -> Seen:
-    """What is in the moves. full: the number of full power."""
+    """What is in the moves; lengths are in the plane, as these readers add them up. full: of the power."""
+    moves = replace(moves, z=None)
     box = (*moves.xy[1:].min(axis=0).tolist(), *moves.xy[1:].max(axis=0).tolist())
     feeds = ~moves.rapid & ~moves.still
     power = moves.power[feeds] * full
