@@ -166,8 +166,6 @@ class Controller(ABC):
     """Moves arrive over a line of limited `baud`."""
     rounds_vertices: ClassVar[bool] = False
     """Every vertex is rounded to motor steps, so places between steps are lost."""
-    run_in: ClassVar[float] = 0.0
-    """s of a slow move before a path, in which the planner fills; 0: lines arrive while it rests, too."""
     counts_steps: ClassVar[bool] = False
     """The single steps of a line change with every shift of its ends."""
     shapes: ClassVar[bool] = False

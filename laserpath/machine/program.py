@@ -113,8 +113,7 @@ class ProgramPart:
     def _from_rest(self) -> gcode.Moves:
         """The moves that are executed: the travel from the start, a rest, and the path."""
         path = convert.to_moves(self.path, self.process.machine)
-        machine = self.process.machine
-        return rested(path, machine, self.start, min(machine.rapid_speed)) if self.start else path
+        return rested(path, self.start, min(self.process.machine.rapid_speed)) if self.start else path
 
     @cached_property
     def _characters(self) -> Indices:
@@ -145,12 +144,8 @@ class ProgramPart:
 
     @cached_property
     def _whole(self) -> Toolpath:
-        """The path with the travel from the start and the dark move before it, if there is one."""
-        if self.start is None:
-            return self.path
-        if self.execution is not None:  # the path is that of the file, which may be another tool's
-            return from_zero(self.path, self.process.machine, self.start)
-        return convert.toolpath_of(self._from_rest, self.process.machine)[0]
+        """The path with the travel from the start."""
+        return self.path if self.start is None else from_zero(self.path, self.process.machine, self.start)
 
     @cached_property
     def moves(self) -> gcode.Moves:
@@ -214,10 +209,9 @@ class MachineProgram:
         """
         machine = process.machine
         moves = moves if raised else at_focus(moves, machine, process.spot)
-        text, parsed = verified(rested(moves, machine), machine, header)
-        path = parsed.moves.span(RESTS, len(parsed.moves))
-        commanded, row = convert.toolpath_of(path, machine)
-        sent = Transmitted.of(parsed.characters[RESTS:], row, text.count("\n"))
+        text, parsed = verified(rested(moves), machine, header)
+        commanded, row = convert.toolpath_of(parsed.moves, machine)
+        sent = Transmitted.of(parsed.characters, row, text.count("\n"))
         sent = replace(sent, rests=tuple(parsed.characters[:RESTS].tolist()))
         return cls((ProgramPart(commanded, process, sent),), text)
 
@@ -366,7 +360,7 @@ def early(moves: gcode.Moves, process: Process) -> gcode.Moves:
     machine, fwhm = process.machine, optics.fwhm(process.spot)
     slack, late, lag = any(machine.backlash), convert.late(machine), convert.lag(machine, fwhm)
     if slack or late:
-        own, rate, longest = rested(moves, machine), machine.segment_rate, longest_piece(process)
+        own, rate, longest = rested(moves), machine.segment_rate, longest_piece(process)
         # Light is early by a time, and an input shaper leaves all times as planned.
         unshaped, board = convert.controller(machine).unshaped(), convert.board(process)
         if slack:
@@ -430,7 +424,7 @@ def export(path: Toolpath, process: Process, passes: int = 1) -> gcode.Moves:
 
 def with_energies(moves: gcode.Moves, process: Process) -> gcode.Moves:
     """The moves with powers so that each, executed from rest, delivers its commanded energy."""
-    board, after = convert.board(process), rested(moves, process.machine)
+    board, after = convert.board(process), rested(moves)
     due = gcode.motion.energies_due(after, board.order)
     longest = longest_piece(process)
     done = gcode.motion.with_energies(after, due, convert.controller(process.machine), board, longest=longest)

@@ -2,18 +2,12 @@
 
 After a travel the head would enter the path at the speed that the bend between them allows, and with as many
 moves planned ahead as the link has delivered by then: both change the dose at the start of the path. So two
-rows come first: a dwell of 0 s, at which the controller executes and acknowledges all that was sent before,
-and one in which moves arrive, so that the first ones are planned together.
-
-That is a dwell of `_FILL`, in which a serial line fills the receive buffer. A controller with a `run_in`
-reads no further while it rests: GRBL would start with the three or four lines of its receive buffer, and
-as many more as the host sends in time. A slow dark move of that duration, from a place on the first line
-back to its begin, fills its planner instead: the start is the same for hosts that answer within milliseconds.
+dwells come first: one of 0 s, at which the controller executes and acknowledges all that was sent before, and
+one of `_FILL`, in which a serial line fills the receive buffer, so that the first moves are planned together.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -22,7 +16,6 @@ import numpy as np
 import gcode
 from gcode import Kind
 from laserpath.base.arrays import Floats
-from laserpath.machine import convert
 from laserpath.types import Machine, Point
 
 _FILL = 0.05
@@ -30,57 +23,27 @@ _FILL = 0.05
 suits slower lines."""
 
 RESTS = 2
-"""Number of rows before a path."""
-
-_RUN_IN = 0.06
-"""mm, of the dark move. It has some motor steps even with 80 steps/mm; a longer one takes more room."""
+"""Number of dwells."""
 
 Z_SPEED = 5.0
 """mm/s, slow enough for any leadscrew; GRBL's G0 uses the controller's own limit instead."""
 
 
-def rested(
-    moves: gcode.Moves, machine: Machine, start: Point | None = None, speed: float = 1.0
-) -> gcode.Moves:
-    """The moves after the rows that come first. start: mm, of a travel before them, at `speed`, mm/s.
-
-    None: no travel.
-    """
+def rested(moves: gcode.Moves, start: Point | None = None, speed: float = 1.0) -> gcode.Moves:
+    """The moves after the dwells. start: mm, of a travel before them, at `speed`, mm/s; None: no travel."""
     before = RESTS if start is None else RESTS + 1
-    begin = _run_in(moves, machine)
-    runs = begin is not None
-    kinds = [Kind.RAPID, Kind.DWELL, Kind.LINE if runs else Kind.DWELL][-before:]
-    places = np.repeat([moves.xy[0] if begin is None else begin], RESTS, axis=0)
+    kinds = [Kind.RAPID, *[Kind.DWELL] * RESTS][-before:]
+    places = np.repeat(moves.xy[:1], RESTS, axis=0)
     places = places if start is None else np.vstack([[start], places])
-    speeds, lasts = np.full(before, speed), np.zeros(before)
-    if begin is None:
-        lasts[-1] = _FILL
-    else:
-        speeds[-1] = math.dist(begin, moves.xy[0]) / convert.controller(machine).run_in
     return gcode.Moves(
         np.vstack([places, moves.xy]), np.append(np.zeros(before), moves.power),
-        np.append(speeds, moves.speed), np.append(np.array(kinds, np.int8), moves.kind),
+        np.append(np.full(before, speed), moves.speed), np.append(np.array(kinds, np.int8), moves.kind),
         z=np.append(np.repeat(moves.z[:1], before), moves.z),
         centre=np.vstack([np.zeros((before, 2)), moves.centre]),
-        dwell=np.append(lasts, moves.dwell),
+        dwell=np.concatenate([np.zeros(before - 1), [_FILL], moves.dwell]),
         dynamic=np.append(np.full(before, bool(moves.dynamic[:1].any())), moves.dynamic),
         comments=tuple((row + before, text) for row, text in moves.comments),
     )  # fmt: skip
-
-
-def _run_in(moves: gcode.Moves, machine: Machine) -> Floats | None:
-    """(2,) mm, where the dark move before a path begins; None: there is a dwell instead.
-
-    Where the laser, mirrors or axes come late, moves are changed as they follow each other, from rest.
-    """
-    late = machine.lag or machine.laser_on_delay or machine.laser_off_delay or any(machine.backlash)
-    if not convert.controller(machine).run_in or late:
-        return None
-    way = np.diff(moves.xy, axis=0)
-    length = np.hypot(*way.T)
-    if not len(length) or length[0] == 0:
-        return None
-    return np.asarray(moves.xy[0] + way[0] * (min(_RUN_IN, length[0]) / length[0]))
 
 
 def one_after_another(

@@ -76,7 +76,7 @@ class ColourPlans:
         parts = [
             (
                 f"{_part(one.design).kind} {one.design.name}",
-                rested(convert.to_moves(one.toolpath, machine), machine),
+                rested(convert.to_moves(one.toolpath, machine)),
                 0.0,
             )
             for one in self.plans

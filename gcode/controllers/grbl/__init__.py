@@ -85,7 +85,6 @@ class Grbl(BlockPlanner):
     notation: ClassVar[Notation] = _NOTATION
     validated: ClassVar[bool] = True
     rounds_vertices: ClassVar[bool] = True
-    run_in: ClassVar[float] = 0.12
     counts_steps: ClassVar[bool] = True
     slowest: ClassVar[float] = SPEED_MIN
     laser_mode: ClassVar[str] = "laser mode on ($32=1)"
