@@ -14,6 +14,7 @@ import gcode
 import laserpath
 from laserpath.machine import convert
 from laserpath.machine.program import Transmitted
+from laserpath.machine.rest import RESTS
 
 BRACKET = shapely.union(shapely.box(1, 1, 1.3, 2), shapely.box(1, 1, 2, 1.3), grid_size=NODING)
 QUICK = laserpath.Settings(initial="contour", iterations=60, report="brief")
@@ -94,6 +95,7 @@ def test_reported_numbers_are_those_of_the_program_parsed_back(bracket):
     parsed = gcode.read(bracket.program, gcode.dialect("grbl"), 1000)
     shipped, row = convert.toolpath_of(parsed.moves, machine)
     sent = Transmitted.of(parsed.characters, row, bracket.program.count("\n"))
+    sent = replace(sent, rests=tuple(parsed.characters[:RESTS].tolist()))
     again = expose(shipped, bracket.design, bracket.target, bracket.process, sent).executed
     assert again.figures == bracket.report.executed.figures
 
