@@ -156,7 +156,7 @@ def _split(moves: gcode.Moves, heights: Heights, tolerance: float) -> gcode.Move
         parts[rows] *= 2
         if rows.size and parts[rows[0]] >= _PARTS:
             break
-    return moves if (parts == 1).all() else _in_parts(moves, parts)
+    return moves if (parts == 1).all() else gcode.motion.in_parts(moves, parts)
 
 
 def _off(moves: gcode.Moves, rows: Indices, parts: int, heights: Heights) -> Floats:
@@ -167,19 +167,3 @@ def _off(moves: gcode.Moves, rows: Indices, parts: int, heights: Heights) -> Flo
     z = heights.at(places.reshape(-1, 2)).reshape(len(rows), len(at))
     straight = np.stack([np.interp(at, at[::_SAMPLES], row[::_SAMPLES]) for row in z])
     return np.asarray(np.abs(z - straight).max(axis=1))
-
-
-def _in_parts(moves: gcode.Moves, parts: Indices) -> gcode.Moves:
-    """The moves, each in so many equal parts (N,)."""
-    row = np.repeat(np.arange(len(moves)), parts)
-    first = np.cumsum(parts) - parts
-    share = ((np.arange(len(row)) - first[row]) + 1) / parts[row]
-    begin, end = moves.xyz[:-1][row], moves.xyz[1:][row]
-    last = share == 1
-    xyz = np.where(last[:, None], end, begin + share[:, None] * (end - begin))
-    xyz = np.vstack([moves.xyz[:1], xyz])
-    return gcode.Moves(
-        xyz[:, :2], moves.power[row], moves.speed[row], moves.kind[row], z=xyz[:, 2],
-        centre=moves.centre[row], dwell=moves.dwell[row], dynamic=moves.dynamic[row],
-        comments=tuple((int(first[k]) if k < len(first) else len(row), text) for k, text in moves.comments),
-    )  # fmt: skip
