@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import product
 from math import ceil
 
 import numpy as np
@@ -90,28 +91,19 @@ class TiledEngine:
         number = tile[:, 0] * (most[1] + 1) + tile[:, 1]
         order = np.argsort(number, kind="stable")
         lit, first = np.unique(number[order], return_index=True)
-        those = dict(zip(lit.tolist(), np.split(order, first[1:]), strict=True))
-        around = {
-            (row + down, column + across)
-            for row, column in zip(*divmod(lit, most[1] + 1), strict=True)
-            for down in (-1, 0, 1)
-            for across in (-1, 0, 1)
-            if 0 <= row + down <= most[0] and 0 <= column + across <= most[1]
-        }
-        for row, column in sorted(around):
-            near = [
-                those[k]
-                for down in (-1, 0, 1)
-                for across in (-1, 0, 1)
-                if 0 <= column + across <= most[1]
-                and (k := (row + down) * (most[1] + 1) + column + across) in those
-            ]
-            points = np.sort(np.concatenate(near))
-            low = np.array([row, column]) * self._side - self._rim
+        near: dict[tuple[int, int], list[Indices]] = {}
+        for k, points in zip(lit.tolist(), np.split(order, first[1:]), strict=True):
+            row, column = divmod(k, int(most[1]) + 1)
+            for down, across in product((-1, 0, 1), repeat=2):
+                if 0 <= row + down <= most[0] and 0 <= column + across <= most[1]:
+                    near.setdefault((row + down, column + across), []).append(points)
+        for around in sorted(near):
+            points = np.sort(np.concatenate(near[around]))
+            low = np.array(around) * self._side - self._rim
             high = low + self._side + 2 * self._rim - 1
             inside = ((at[points] >= low) & (at[points] <= high)).all(axis=1)
             if inside.any():
-                yield (int(row), int(column)), points[inside]
+                yield around, points[inside]
 
     def _tile(self, tile: tuple[int, int], xy: Floats, energy: Floats, far: Floats | None) -> Floats:
         """The dose of a tile, of the points (K, 2) mm in its window, and of the far light of all."""
