@@ -36,8 +36,9 @@ if TYPE_CHECKING:
         plan_matrix,
         sensitivity,
     )
-    from laserpath.simulation import PrintedFit, Simulation, fit_photograph, simulate
+    from laserpath.simulation import Simulation, simulate
     from laserpath.simulation.comparison import Comparison, compare
+    from laserpath.simulation.printed import PrintedFit, fit_photograph
     from laserpath.types import Design, Grid, Machine, Part, Process, Resin, Settings, Spot, Target, Toolpath
     from laserpath.types.results import (
         Edges,
@@ -122,8 +123,9 @@ __getattr__, __dir__ = attach(
             "BoardPlans", "ColourPlans", "DoseMatrix", "LayerPlans", "Plan", "Progress", "plan", "plan_board",
             "plan_colours", "plan_layers", "plan_matrix", "sensitivity",
         ),
-        "simulation": ("PrintedFit", "Simulation", "fit_photograph", "simulate"),
+        "simulation": ("Simulation", "simulate"),
         "simulation.comparison": ("Comparison", "compare"),
+        "simulation.printed": ("PrintedFit", "fit_photograph"),
         "types": (
             "Design", "Grid", "Machine", "Part", "Process", "Resin", "Settings", "Spot", "Target", "Toolpath",
         ),

@@ -4,21 +4,10 @@
 
 `simulator` has the steps: `source` reads the text as its controller would, and projects several heights onto
 one plane; the program is laid on its design, exposed and measured; `result` has its figures and pages. A
-plan's own G-code gets the figures of the plan.
+plan's own G-code gets the figures of the plan. `printed` compares it with a photograph of the print.
 """
 
-from laserpath.simulation.printed import PrintedFit, fit_photograph
 from laserpath.simulation.result import BestExposure, DoseFigures, PathExposure, Simulation, paths_of
 from laserpath.simulation.simulator import Choices, simulate
 
-__all__ = [
-    "BestExposure",
-    "Choices",
-    "DoseFigures",
-    "PathExposure",
-    "PrintedFit",
-    "Simulation",
-    "fit_photograph",
-    "paths_of",
-    "simulate",
-]
+__all__ = ["BestExposure", "Choices", "DoseFigures", "PathExposure", "Simulation", "paths_of", "simulate"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -508,3 +510,14 @@ def test_the_whole_head_is_shown_though_it_is_wrapped() -> None:
     head = source.read(text, Machine()).head
     assert [*head] == [line[2:] for line in text.splitlines() if line.startswith("; ")]
     assert len(head) > 65
+
+
+@pytest.mark.slow
+def test_a_program_is_simulated_without_what_calibrates() -> None:
+    """It brings SciPy's statistics, whose import takes some 0.5 s; only a photograph of a print needs it."""
+    code = (
+        "import sys, laserpath; laserpath.simulate; print({'laserpath.calibration'} & sys.modules.keys()); "
+    )
+    code += "laserpath.fit_photograph; print({'laserpath.calibration'} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["set()", "{'laserpath.calibration'}"]
