@@ -349,21 +349,24 @@ class _Look:
 def _check_printed(known: _Known) -> None:
     """Raise InputError if the program hardly prints the design."""
     of, drawn = int(known.usable.sum()), int((~known.scene.samples.corner).sum())
-    if of < max(FEWEST_EDGES, LEAST_SHARE * drawn):
+    if of < _needed(drawn):
         raise InputError(
             f"the program prints {of} of {drawn} points of the design's outline near their place, but "
-            f"{max(FEWEST_EDGES, int(np.ceil(LEAST_SHARE * drawn)))} are needed: is it the program of this "
-            "design, with the same work zero?"
+            f"{_needed(drawn)} are needed: is it the program of this design, with the same work zero?"
         )
 
 
 def _check_found(found: int, of: int) -> None:
     """Raise InputError if too few edges are seen."""
-    if found < max(FEWEST_EDGES, LEAST_SHARE * of):
+    if found < _needed(of):
         raise InputError(
-            f"it shows {found} of {of} points of the outline, but at least "
-            f"{max(FEWEST_EDGES, int(np.ceil(LEAST_SHARE * of)))} are needed"
+            f"it shows {found} of {of} points of the outline, but at least {_needed(of)} are needed"
         )
+
+
+def _needed(of: int) -> int:
+    """Points of the outline that must be seen, of so many."""
+    return max(FEWEST_EDGES, int(np.ceil(LEAST_SHARE * of)))
 
 
 def _sights(known: _Known) -> Floats:
@@ -434,14 +437,16 @@ class _Explained:
         beliefs = look.beliefs(known).beside(_bending(self.empty.shape))
         columns = np.hstack([_sights(known), own])[seen]
         before = known.scene.spot.dose_map
-        prints = min(before.prints, _REMEMBERED) if before else 0
-        found, covariance = _robust(columns, off[seen] + own[seen] @ now, beliefs, known.scene.fwhm, prints)
+        prints = before.prints if before else 0
+        found, covariance = _robust(
+            columns, off[seen] + own[seen] @ now, beliefs, known.scene.fwhm, min(prints, _REMEMBERED)
+        )
         width = float(np.clip(found[6], -MOST_WIDTH, MOST_WIDTH))
         most = np.log1p(MOST_DOSE)
         log_dose = _limited(self.empty, found[7:], most)
         spot = optics.widened(known.scene.spot, float(np.exp(width)))
         coefficients = tuple((self.before + log_dose).tolist())
-        made = replace(self.empty, coefficients=coefficients, prints=1 + (before.prints if before else 0))
+        made = replace(self.empty, coefficients=coefficients, prints=1 + prints)
         then = replace(
             self,
             look=look.moved(found[:6], known),
