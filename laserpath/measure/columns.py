@@ -26,6 +26,7 @@ from scipy import ndimage
 
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import one_line
+from laserpath.physics.resin import cure_depth
 from laserpath.types import Grid, Resin
 
 PLATE = 0
@@ -188,8 +189,7 @@ class Curing:
         thick, solid = float(columns.thickness[k]), columns.solid[k]
         self._above.append((k, self.light.astype(np.float32)))
         at_top = np.maximum(dose, 0) + self.light
-        with np.errstate(divide="ignore"):
-            cured = np.clip(self._d_p * np.log(at_top / self._e_c), 0.0, thick)
+        cured = np.minimum(cure_depth(at_top, self._e_c, self._d_p), thick)
         self._missing += float((thick - cured)[solid].sum())
         self._excess += float(cured[~solid].sum())
         self._follow(k, cured, thick)
