@@ -423,7 +423,7 @@ def times_finer(grid: Grid, fwhm: float) -> int:
 
 
 def finer(grid: Grid, dose: Floats, times: int) -> tuple[Grid, Floats]:
-    """The dose on pixels that are so many times finer."""
+    """The dose on pixels that are so many times finer, between the centres of the outermost ones."""
     if times == 1:
         return grid, dose
     rows, columns = ((n - 1) * times + 1 for n in grid.shape)

@@ -27,12 +27,12 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 from PIL import Image
-from scipy import ndimage
 
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.overlay import clipped
 from laserpath.design.target import rasterise
 from laserpath.measure import cured_fraction
+from laserpath.measure.inspection import finer
 from laserpath.report.toolpath_svg import printable
 from laserpath.types import Design, Grid
 
@@ -238,16 +238,7 @@ def window(exposure: HasDose, box: Box, critical_dose: float, pixels: int) -> Do
     c1, r1 = np.clip(np.ceil(grid.to_pixels(box[2:])).astype(int) + 1, (c0 + 2, r0 + 2), (columns, rows))
     dose = exposure.dose[r0:r1, c0:c1] / critical_dose
     part = Grid((grid.origin[0] + c0 * p, grid.origin[1] + r0 * p), p, (int(r1 - r0), int(c1 - c0)))
-    return _finer(part, dose, min(_FINER, math.ceil(pixels / max(part.shape))))
-
-
-def _finer(grid: Grid, dose: Floats, times: int) -> DoseRaster:
-    """The dose with pixels `times` smaller, between the centres of the outermost pixels."""
-    if times <= 1:
-        return DoseRaster(grid, dose)
-    rows, columns = ((n - 1) * times + 1 for n in grid.shape)
-    fine = ndimage.zoom(dose, (rows / grid.shape[0], columns / grid.shape[1]), order=3, mode="nearest")
-    return DoseRaster(Grid(grid.origin, grid.pitch / times, (rows, columns)), fine)
+    return DoseRaster(*finer(part, dose, min(_FINER, math.ceil(pixels / max(part.shape)))))
 
 
 def coverage(design: Design, grid: Grid) -> Floats:
