@@ -189,9 +189,8 @@ class PhotoEdges:
     @classmethod
     def of(cls, photo: GreyPhotograph, sight: Sight, depth: Floats, grid: Grid, fwhm: float) -> PhotoEdges:
         """depth: (rows, columns) FWHM that a pixel of the grid is inside the expected print; < 0 outside."""
-        fewer = max(1, int(fwhm / grid.pitch / _LEVELS_PER_FWHM))
-        depth = depth[::fewer, ::fewer]
-        grid = Grid(grid.origin, fewer * grid.pitch, (depth.shape[0], depth.shape[1]))
+        fewer = slice(None, None, max(1, int(fwhm / grid.pitch / _LEVELS_PER_FWHM)))
+        depth, grid = depth[fewer, fewer], grid.part(fewer, fewer)
         y, x = np.meshgrid(grid.y(), grid.x(), indexing="ij")
         at = sight.pixels(np.stack([x.ravel(), y.ravel()], axis=1))
         seen = map_coordinates(photo.grey, at.T[::-1], order=1, mode="nearest").reshape(grid.shape)

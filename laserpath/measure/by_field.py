@@ -182,7 +182,7 @@ class FieldsMeasured:
 
         shape = len(spots), len(exposures), len(scene.samples.xy)
         epe, missing = np.empty(shape), np.empty(shape, dtype=bool)
-        grid = _thinned(scene.grid, every)
+        grid = scene.grid.part(slice(None, None, every), slice(None, None, every))
         dose = np.zeros(grid.shape if areas else (0, 0), np.float32)
         parts = []
         jobs = (job(number, field) for number, field in fields)
@@ -215,9 +215,3 @@ def _every(scene: Scene) -> int:
     if math.prod(scene.grid.shape) <= PIXELS_MAX:
         return 1
     return max(1, int(scene.fwhm / scene.grid.pitch / COARSEST + 1e-6))
-
-
-def _thinned(grid: Grid, every: int) -> Grid:
-    """The grid of every n-th row and column, from the first."""
-    rows, columns = (-(-n // every) for n in grid.shape)
-    return Grid(grid.origin, every * grid.pitch, (rows, columns))

@@ -128,9 +128,7 @@ def _blocks(scene: Scene, xy: Floats) -> Iterator[tuple[Indices, tuple[slice, sl
             for n, m in zip(one, grid.shape, strict=True)
         ]
         rows, columns = (slice(*end) for end in ends)
-        zero = (grid.origin[0] + columns.start * grid.pitch, grid.origin[1] + rows.start * grid.pitch)
-        shape = (rows.stop - rows.start, columns.stop - columns.start)
-        yield np.flatnonzero(owner.ravel() == k), (rows, columns), Grid(zero, grid.pitch, shape)
+        yield np.flatnonzero(owner.ravel() == k), (rows, columns), grid.part(rows, columns)
 
 
 @dataclass(frozen=True, slots=True)

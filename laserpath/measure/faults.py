@@ -108,9 +108,7 @@ def _windows(dose: Floats, scene: Scene) -> Iterator[_Window]:
     for r in range(0, grid.shape[0], side):
         for c in range(0, grid.shape[1], side):
             rows, columns = (slice(max(k - rim, 0), k + side + rim) for k in (r, c))
-            part = dose[rows, columns]
-            zero = (left + columns.start * p, below + rows.start * p)
-            window = Grid(zero, p, (part.shape[0], part.shape[1]))
+            part, window = dose[rows, columns], grid.part(rows, columns)
             x0, x1, y0, y1 = window.extent
             drawn = areas(valid(clipped(scene.outline.near(x0, y0, x1, y1), x0, y0, x1, y1)))
             if drawn.is_empty and part.max() < scene.critical_dose:

@@ -200,9 +200,7 @@ def seams(outer: Labels, inner: Labels, met: Meetings, grid: Grid) -> tuple[Blob
         a, b = (np.take(cell, range(s, cell.shape[axis] - 1 + s), axis=axis) for s in (0, 1))
         border = (a != b) & (a > 0) & (b > 0) & (a // stride == b // stride)
         seam |= np.pad(border, [(0, 1) if k == axis else (0, 0) for k in (0, 1)])
-    y0, x0 = (int(s.start) for s in box)
-    origin = (grid.origin[0] + x0 * grid.pitch, grid.origin[1] + y0 * grid.pitch)
-    part = Grid(origin, grid.pitch, (len(seam), len(seam[0])))
+    part = grid.part(*box)
     borders = []
     for blob in blobs(seam, part):
         u, v = np.rint(part.to_pixels([blob.at])[0]).astype(int).tolist()

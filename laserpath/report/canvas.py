@@ -232,12 +232,12 @@ class HasDose(Protocol):
 
 def window(exposure: HasDose, box: Box, critical_dose: float, pixels: int) -> DoseRaster:
     """The dose in `box`, ÷ the critical dose, with about `pixels` or more along its longer side."""
-    grid, p = exposure.grid, exposure.grid.pitch
+    grid = exposure.grid
     rows, columns = grid.shape
     c0, r0 = np.clip(np.floor(grid.to_pixels(box[:2])).astype(int), 0, (columns - 2, rows - 2))
     c1, r1 = np.clip(np.ceil(grid.to_pixels(box[2:])).astype(int) + 1, (c0 + 2, r0 + 2), (columns, rows))
     dose = exposure.dose[r0:r1, c0:c1] / critical_dose
-    part = Grid((grid.origin[0] + c0 * p, grid.origin[1] + r0 * p), p, (int(r1 - r0), int(c1 - c0)))
+    part = grid.part(slice(r0, r1), slice(c0, c1))
     return DoseRaster(*finer(part, dose, min(_FINER, math.ceil(pixels / max(part.shape)))))
 
 

@@ -337,6 +337,12 @@ class Grid:
         """(N, 2) positions in mm → (N, 2) fractional (column, row) indices."""
         return (np.asarray(xy, dtype=np.float64) - self.origin) / self.pitch
 
+    def part(self, rows: slice, columns: slice) -> Grid:
+        """The grid of array[rows, columns]. Steps, if there are any, are above 0 and equal."""
+        down, across = (range(n)[some] for n, some in zip(self.shape, (rows, columns), strict=True))
+        zero = self.origin[0] + across.start * self.pitch, self.origin[1] + down.start * self.pitch
+        return Grid(zero, across.step * self.pitch, (len(down), len(across)))
+
 
 @dataclass(frozen=True, slots=True)
 class Target:

@@ -116,3 +116,14 @@ def test_a_design_that_is_cut_into_fields_keeps_its_pixels() -> None:
         task = Task.affordable(drawn, process, whole)
         assert task.settings.pixels_per_fwhm < 6
         assert math.prod(task.scene.grid.shape) < 1.03 * PIXELS_MAX
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns"), [((3, 9), (-6, None)), ((None, None, 4), (1, None, 4)), ((0, 99), (5, 6))]
+)
+def test_a_part_of_a_grid_has_the_centres_of_its_pixels(rows, columns):
+    grid, some = Grid((-1.2, 3.4), 0.15, (17, 18)), (slice(*rows), slice(*columns))
+    part = grid.part(*some)
+    assert part.shape == np.zeros(grid.shape)[some].shape
+    np.testing.assert_allclose(part.y(), grid.y()[some[0]], rtol=0, atol=1e-14)
+    np.testing.assert_allclose(part.x(), grid.x()[some[1]], rtol=0, atol=1e-14)
