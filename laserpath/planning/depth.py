@@ -305,26 +305,33 @@ class _PlannedLayer:
 
     def _found(self, bounds: _DoseBounds) -> _Dimmed:
         known = [_Dimmed(self.plan.shipped, self.dose, np.ones(self.by_node.shape[1])), *self.made]
-        losses = [self._loss(one.shares, bounds)[0] for one in known]
+        losses = [self._loss(one.shares, bounds) for one in known]
         best = int(np.argmin(losses))
         start, least = known[best].shares, losses[best]
         if not least:
             return known[best]
         rough = self._start(bounds)
-        if self._loss(rough, bounds)[0] < least:
+        if self._loss(rough, bounds) < least:
             start = rough
         options = {"maxiter": _ITERATIONS, "ftol": _GAIN, "gtol": 0.0}
         limits = [(0.0, 1.0)] * len(start)
-        shares = minimised(lambda w: self._loss(w, bounds), start, options, bounds=limits).x
+        shares = minimised(lambda w: self._loss_and_slopes(w, bounds), start, options, bounds=limits).x
+        if self._loss(shares, bounds) > (1 - _ALIKE) * least:
+            return known[best]
         path = _written(self.plan.shipped.path, shares, self.plan.process, self.model.grid)
-        if self._loss(shares, bounds)[0] > (1 - _ALIKE) * least or not path.on.any():
-            return known[best]  # also what hangs on nothing, all of it: it is exposed as it is
+        if not path.on.any():
+            return known[best]  # it hangs on nothing, all of it, and is exposed as it is
         program = MachineProgram.of_moves(
             convert.to_moves(path, self.plan.process.machine), self.plan.process
         )
         return _Dimmed(program, _exposed(self.model, program.executed), shares)
 
-    def _loss(self, shares: Floats, bounds: _DoseBounds) -> tuple[float, Floats]:
+    def _loss(self, shares: Floats, bounds: _DoseBounds) -> float:
+        """The loss of the w of the nodes; without its derivatives, which take as long as the dose."""
+        dose = self.model.line_dose(self.xy, self.energy * (self.by_node @ shares))
+        return bounds.loss(dose, self.plan.process.resin.critical_dose)[0]
+
+    def _loss_and_slopes(self, shares: Floats, bounds: _DoseBounds) -> tuple[float, Floats]:
         """The loss of the w of the nodes, and its derivatives."""
         energy = self.energy * (self.by_node @ shares)
         dose = self.model.line_dose(self.xy, energy)
