@@ -45,7 +45,7 @@ from laserpath.machine.program import MachineProgram
 from laserpath.measure.columns import Columns, CuredPart, Curing
 from laserpath.physics import optics
 from laserpath.physics.dose import DoseModel, usual_model
-from laserpath.physics.resin import path_energy
+from laserpath.physics.resin import dose_for_depth, path_energy
 from laserpath.planning.pipeline import Plan
 from laserpath.types import Design, Grid, Machine, Process, Resin, StraightMoves, Toolpath
 
@@ -218,9 +218,9 @@ class _DoseBounds:
         """Those of layer k. light: (rows, columns) mJ/mm², of the layers above, at its top."""
         e_c, d_p, d_c = float(resin.e_c or 1.0), float(resin.penetration_depth or 1.0), resin.critical_dose
         solid, depth = columns.solid[k], columns.above_nothing(k)
-        at_walls = np.maximum(e_c * np.exp(columns.thickness[k] / (2 * d_p)) - light, 0.0)
+        at_walls = np.maximum(dose_for_depth(columns.thickness[k] / 2, e_c, d_p) - light, 0.0)
         near = solid & (depth < _NEAR * d_p)
-        underside = e_c * np.exp(np.where(near, depth, 0.0) / d_p)
+        underside = dose_for_depth(np.where(near, depth, 0.0), e_c, d_p)
         low, high = (np.maximum(g * underside - light, 0.0) for g in _UNDERSIDE)
         inside = _inside(solid & (~near | (low >= d_c)), columns.grid, fwhm)
         lo = np.where(solid, np.where(inside, np.maximum(at_walls, d_c), at_walls), 0.0)
