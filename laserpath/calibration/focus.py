@@ -17,10 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 import numpy as np
 
-import gcode
 from laserpath.base.arrays import Floats
 from laserpath.base.checks import number_list
 from laserpath.base.errors import InputError, figure
@@ -43,7 +43,7 @@ from laserpath.calibration.layout import (
 )
 from laserpath.calibration.measurements import Item, Measurements
 from laserpath.calibration.model import Data, Physics, Unknowns
-from laserpath.machine.rest import way_to
+from laserpath.machine.rest import at_heights
 from laserpath.physics import optics
 from laserpath.physics.resin import line_energy, power_for
 from laserpath.types import Machine, Process, Spot
@@ -118,16 +118,11 @@ def focus_chart(
     labels = series.labels(len(heights))
     low, size = placed(labels, [stroke for row in rows for _, stroke in row], machine, "heights")
     items = tuple(replace(i, x=float(i.x - low[0]), y=float(i.y - low[1])) for row in rows for i, _ in row)
-    lines = [stroke.moved(*-low) for row in rows for _, stroke in row]
+    lines = [[stroke.moved(*-low) for _, stroke in row] for row in rows]
     labels = [stroke.moved(*-low) for stroke in labels]
-    parts, end = [moves_of(labels, process)], 0.0
-    for z, row in zip(heights, np.split(np.arange(len(lines)), len(heights)), strict=True):
-        xy = parts[-1].xy[-1]
-        moves = moves_of([lines[k] for k in row], process, xy)
-        parts += [way_to((xy, end), moves.xy[0], z, machine)] if z != end else []
-        parts += [replace(moves, z=np.full(len(moves.xy), z))]
-        end = z
-    parts += [way_to((parts[-1].xy[-1], end), parts[-1].xy[-1], 0.0, machine)] if end else []
+    parts = [(moves_of(labels, process), 0.0)]
+    for z, row in zip(heights, lines, strict=True):
+        parts.append((moves_of(row, process, parts[-1][0].xy[-1]), z))
     head = (
         f"laserpath focus series: {len(items)} lines at {len(heights)} heights, Z {items[0].z:g} to "
         f"{items[-1].z:g} mm",
@@ -135,9 +130,9 @@ def focus_chart(
         f"Machine: {machine.name}, {machine.power_max:g} mW at full power.",
         "Expose, develop, measure; fill in the sheet, then: laserpath fit focus.csv",
     )
-    program, seconds = written(gcode.concat(parts), process, head)
+    program, seconds = written(at_heights(parts, machine), process, head)
     ends = float(series.energy[0]), float(series.energy[-1])
-    return Chart(items, (*labels, *lines), process, program, size, seconds, ends, notes)
+    return Chart(items, (*labels, *chain(*lines)), process, program, size, seconds, ends, notes)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -64,6 +64,21 @@ def one_after_another(
     return replace(gcode.concat(rows), comments=tuple(comments))
 
 
+def at_heights(parts: Iterable[tuple[gcode.Moves, float]], machine: Machine) -> gcode.Moves:
+    """The parts of a program that begins at the work zero and ends at Z 0, with dark ways to other heights.
+
+    parts: moves, whose own z does not count, and z, mm.
+    """
+    rows: list[gcode.Moves] = []
+    end, height = np.zeros(2), 0.0
+    for moves, z in parts:
+        rows += [way_to((end, height), moves.xy[0], z, machine)] if z != height else []
+        rows += [replace(moves, z=np.full(len(moves.xy), z))]
+        end, height = moves.xy[-1], z
+    rows += [way_to((end, height), end, 0.0, machine)] if height else []
+    return gcode.concat(rows)
+
+
 def way_to(
     end: tuple[Floats, float] | None, start: Floats, z: float, machine: Machine, settle: float = 0.0
 ) -> gcode.Moves:

@@ -48,7 +48,7 @@ from laserpath.machine.gate import verified
 from laserpath.machine.heights import at_focus
 from laserpath.machine.placement import to_expose
 from laserpath.machine.program import longest_piece
-from laserpath.machine.rest import rested, way_to
+from laserpath.machine.rest import at_heights, rested
 from laserpath.physics import optics
 from laserpath.physics.resin import power_for
 from laserpath.planning.forecasts import Forecast, forecast
@@ -409,14 +409,7 @@ def _joined(
     process: Process,
 ) -> gcode.Moves:
     """The moves of labels, and of each row its lines and copies, with the ways between them."""
-    parts = [moves_of(grid.labels, process)]
-
-    def add(moves: gcode.Moves, z: float) -> None:
-        end = parts[-1].xyz[-1]
-        if end[2] != z:
-            parts.append(way_to((end[:2], float(end[2])), moves.xy[0], z, process.machine))
-        parts.append(replace(moves, z=np.full(len(moves.xy), z)))
-
+    parts = [(moves_of(grid.labels, process), 0.0)]
     for row, z in enumerate(focus):
         # All first lines from left to right, then all second ones: their run-ups are shared ways.
         lines = [
@@ -424,15 +417,12 @@ def _joined(
             for j in range(len(_PEAKS))
             for k in range(j, len(grid.items[row]), len(_PEAKS))
         ]
-        add(moves_of([stroke for _, stroke in lines], process), z)
+        parts.append((moves_of([stroke for _, stroke in lines], process), z))
         for column, (copy, dose) in enumerate(zip(copies, doses, strict=True)):
             comment = f"{LETTERS[row]}{column + 1}: dose {dose:g}" + (f", focus {z:g} mm" if z else "")
             placed = replace(copy, xy=copy.xy + grid.corners[row, column], comments=((0, comment),))
-            add(placed, z)
-    end = parts[-1].xyz[-1]
-    if end[2]:
-        parts.append(way_to((end[:2], float(end[2])), end[:2], 0.0, process.machine))
-    return gcode.concat(parts)
+            parts.append((placed, z))
+    return at_heights(parts, process.machine)
 
 
 def _said(doses: Sequence[float], focus: Sequence[float]) -> str:
