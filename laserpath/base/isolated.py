@@ -107,6 +107,11 @@ class Decoded:
     dpi: tuple[float, float] | None
     inverted: bool
 
+    @property
+    def colours(self) -> NDArray[Any]:
+        """(rows, columns, 1 or 3) without an opacity."""
+        return np.atleast_3d(self.numbers)[..., :3]
+
 
 def picture(data: bytes, formats: tuple[str, ...]) -> Decoded | None:
     """The first image of a file of one of these formats of Pillow; None: it is of none of them."""

@@ -18,12 +18,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.ndimage import gaussian_filter, map_coordinates, spline_filter, zoom
+from scipy.ndimage import gaussian_filter, map_coordinates, spline_filter
 
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError, figure
 from laserpath.base.isolated import picture
-from laserpath.calibration.prints import likeness, pose_of
+from laserpath.calibration.prints import likeness, pose_of, shrunk
 from laserpath.types import Fiducial, Grid
 
 _COARSE = 256
@@ -46,8 +46,7 @@ def read_photograph(data: bytes) -> Floats:
     shown = picture(data, ("PNG", "TIFF", "JPEG"))
     if shown is None:
         raise InputError("it is not a PNG, TIFF or JPEG file that can be read")
-    numbers = shown.numbers[..., :3] if shown.numbers.ndim == 3 else shown.numbers
-    grey: Floats = np.atleast_3d(numbers).mean(axis=2, dtype=np.float64)
+    grey: Floats = shown.colours.mean(axis=2, dtype=np.float64)
     if not np.isfinite(grey).all() or np.ptp(grey) == 0:
         raise InputError(f"it is {grey.flat[0]:g} everywhere, so that nothing can be seen")
     return grey
@@ -111,13 +110,13 @@ def seen_by_outline(photo: Floats, printed: Floats, grid: Grid, pixel: float | N
     printed: (rows, columns) 0 … 1 on the grid.  pixel: mm, of the photograph, if it is known.
     """
     fewer = max(1.0, max(printed.shape) / _COARSE)
-    image, wide = _smaller(printed, fewer)[::-1], grid.pitch * fewer
+    image, wide = shrunk(printed, fewer)[::-1], grid.pitch * fewer
     if pixel is None:
         pixel = grid.pitch * float(np.sqrt(printed.sum() / _area(photo)))
     times = wide / pixel
     if not min(photo.shape) / times >= 16:
         raise InputError("it shows the print too small, or a part of it only")
-    small = _smaller(photo, times)
+    small = shrunk(photo, times)
     found = []
     for quarters in range(4):
         turned = np.rot90(small, quarters)
@@ -140,16 +139,10 @@ def seen_by_outline(photo: Floats, printed: Floats, grid: Grid, pixel: float | N
     return Sight.fitted(places + grid.origin, seen[::-1].T)
 
 
-def _smaller(image: Floats, times: float) -> Floats:
-    """The image with pixels so many times as large."""
-    smooth = gaussian_filter(image, 0.4 * max(times - 1, 0))
-    return np.asarray(zoom(smooth, 1 / times, order=1, mode="nearest", grid_mode=True))
-
-
 def _area(photo: Floats) -> float:
     """Pixels of the print: of the one of two grey levels that is rarer along the border."""
     times = max(1.0, max(photo.shape) / (2 * _COARSE))
-    small = _smaller(photo, times)
+    small = shrunk(photo, times)
     count, ends = np.histogram(small, 256)
     middle = (ends[1:] + ends[:-1]) / 2
     below, moment = np.cumsum(count), np.cumsum(count * middle)

@@ -94,10 +94,7 @@ def pose_of(printed: Floats, commanded: Floats, ratio: float = 1.0, *, turned: b
     a scale, and take them if they correlate better.
     """
     if ratio != 1:
-        small = gaussian_filter(printed, 0.4 * max(ratio - 1, 0))
-        pose = pose_of(
-            zoom(small, 1 / ratio, order=1, mode="nearest", grid_mode=True), commanded, turned=turned
-        )
+        pose = pose_of(shrunk(printed, ratio), commanded, turned=turned)
         return Pose((ratio * pose.shift[0], ratio * pose.shift[1]), pose.turn, ratio * pose.scale)
     guesses = [Pose()]
     if turned:
@@ -106,6 +103,12 @@ def pose_of(printed: Floats, commanded: Floats, ratio: float = 1.0, *, turned: b
             guesses.append(Pose(turn=turn, scale=scale))
     poses = [_shifted(printed, commanded, guess) for guess in guesses]
     return max(poses, key=lambda pose: likeness(printed, commanded, pose))
+
+
+def shrunk(image: Floats, times: float) -> Floats:
+    """The image with pixels so many times as large."""
+    smooth = gaussian_filter(image, 0.4 * max(times - 1, 0))
+    return np.asarray(zoom(smooth, 1 / times, order=1, mode="nearest", grid_mode=True))
 
 
 def likeness(printed: Floats, commanded: Floats, pose: Pose) -> float:

@@ -87,9 +87,8 @@ def _values(path: Path) -> Floats:
     shown = picture(limits.plain(path, limits.TABLE_BYTES), ("PNG",))
     if shown is None:
         raise InputError("it is not a PNG file that can be read")
-    raw = shown.numbers[..., :3] if shown.numbers.ndim == 3 else shown.numbers
-    highest = 255 if raw.dtype == np.uint8 else 65535
-    colours = np.atleast_3d(raw)
+    colours = shown.colours
+    highest = 255 if colours.dtype == np.uint8 else 65535
     values = colours.sum(axis=2, dtype=np.float32)
     bright = values > (values.min() + values.max()) / 2
     full = float((colours.max(axis=2) >= highest)[bright].mean()) if bright.any() else 0.0
