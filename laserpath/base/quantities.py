@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import urllib.parse
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -75,6 +75,12 @@ def convert(number: Decimal | float | int, unit: str, units: Units) -> float:
     if not math.isfinite(value):
         raise InputError(f"{number} {unit} is too large")
     return value
+
+
+def lengths(parts: Sequence[str]) -> list[float]:
+    """`10`, `20um` → mm; a bare number has the unit of the last one, and a bare last one is in mm."""
+    _, unit = parse(parts[-1], LENGTH, "mm")
+    return [convert(*parse(part, LENGTH, unit), LENGTH) for part in parts]
 
 
 def _with_unit(units: Units, unit: str) -> str:

@@ -133,8 +133,10 @@ def _located(path: Path, option: Option, value: Any) -> Any:
         return tuple(replace(one, values={**one.values, **_resin(path, one.values)}) for one in value)
     if option.parse is values.marks:
         return tuple(one if "=" in one else str(path.parent / one) for one in value)
-    if option.parse is values.heights and "," not in value.partition("@")[0]:
-        return str(path.parent / value)
+    if option.parse is values.heights:
+        from laserpath.config.profiles import bed
+
+        return value if bed.are_points(value) else str(path.parent / value)
     return _beside(path, value) if option.parse is values.profile else value
 
 

@@ -2,9 +2,7 @@
 `Repeat`.
 
 Each parser takes a text of the command line, or a value of a TOML file, and raises `InputError` with a
-sentence that quotes it.
-
-What an entry in the table of options says: see `options`.
+sentence that quotes it. `Option` is an entry in the table of options (`options`).
 """
 
 from __future__ import annotations
@@ -19,11 +17,10 @@ from typing import TYPE_CHECKING, Any
 from laserpath.base.errors import InputError
 from laserpath.base.quantities import DOSE, LENGTH, TIME, Length, Units, convert, parse
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the command line's help does not wait for NumPy and Shapely
     from laserpath.design.arrange import Repeat
     from laserpath.design.reading import Black
     from laserpath.machine.resuming import Ended
-
 
 _SPOT_MAX = 10.0
 """mm; a larger number was most likely meant in µm."""
@@ -146,10 +143,10 @@ def marks(value: Any) -> tuple[str, ...]:
 
 def heights(value: Any) -> str:
     """`0,0,0:100,0,0.2:0,80,-0.1`, or the file of a table or a mesh, with `@X,Y` of the work zero or not."""
-    given = text(value)
-    if "," in given.partition("@")[0]:
-        from laserpath.config.profiles import bed
+    from laserpath.config.profiles import bed
 
+    given = text(value)
+    if bed.are_points(given):
         bed.read(given)
     return given
 

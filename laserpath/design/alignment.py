@@ -38,7 +38,7 @@ from laserpath.base import limits
 from laserpath.base.arrays import Floats
 from laserpath.base.entry_points import ALIGN_FITS
 from laserpath.base.errors import InputError, figure
-from laserpath.base.quantities import LENGTH, convert, parse
+from laserpath.base.quantities import LENGTH, convert, lengths, parse
 from laserpath.types import Point
 from laserpath.types.drawing import Alignment, Fiducial, Fitted
 
@@ -276,8 +276,7 @@ def mark_of(text: str) -> Fiducial:
 
 def point_of(parts: Sequence[str]) -> Point:
     """`10`, `20um` → (x, y) mm; a bare x has the unit of y, and a bare y is in mm."""
-    _, unit = parse(parts[-1], LENGTH, "mm")
-    x, y = (convert(*parse(part, LENGTH, unit), LENGTH) for part in parts)
+    x, y = lengths(parts)
     return x, y
 
 

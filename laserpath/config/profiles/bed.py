@@ -26,7 +26,7 @@ import numpy as np
 from laserpath.base import limits
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError, figure
-from laserpath.base.quantities import LENGTH, convert, parse
+from laserpath.base.quantities import LENGTH, lengths
 from laserpath.types import Heights
 
 _FARTHEST = 1e5
@@ -41,13 +41,11 @@ _OUTLIER, _OUTLIER_MM = 8.0, 0.1
 """Residual of an outlier: in standard deviations by the median, and at least in mm."""
 _THIN = 0.02
 """Width ÷ length of the points, below which they lie on a line."""
-_SAME = 1e-6
-"""mm; places nearer to each other are in one row."""
 
 
 def read(given: str, folder: Path = Path()) -> Heights:
     """The heights of a text or a file. folder: that the file is in, unless it is absolute."""
-    if "," in given.split("@")[0]:
+    if are_points(given):
         return _of_points(_points(given))
     name, at, zero = given.partition("@")
     shift = np.zeros(2)
@@ -55,16 +53,20 @@ def read(given: str, folder: Path = Path()) -> Heights:
         parts = zero.split(",")
         if len(parts) != 2:
             raise InputError(f"heights {given!r} must end in a place such as @50,30mm, or in the file's name")
-        shift = np.array(_lengths(parts))
+        shift = np.array(lengths(parts))
     path = folder / name
     content = limits.content(path, "heights", limits.TABLE_BYTES).decode("utf-8", "replace")
-    owner = f"heights {str(path)!r}"
     try:
         points = _mesh(content) if re.search(r"^\W*\[bed_mesh", content, re.M) else _table(content)
         points[:, :2] -= shift
         return _of_points(points)
     except InputError as error:
-        raise InputError(f"{owner}: {error}") from None
+        raise InputError(f"heights {str(path)!r}: {error}") from None
+
+
+def are_points(given: str) -> bool:
+    """Whether heights are the points themselves, not a file; its `@X,Y` does not count."""
+    return "," in given.partition("@")[0]
 
 
 def text(heights: Heights) -> str:
@@ -76,19 +78,12 @@ def text(heights: Heights) -> str:
     )
 
 
-def _lengths(parts: list[str]) -> list[float]:
-    """Numbers in mm; the unit of the last one is that of all that name none."""
-    _, unit = parse(parts[-1], LENGTH, "mm")
-    return [float(convert(*parse(part, LENGTH, unit), LENGTH)) for part in parts]
-
-
 def _points(given: str) -> Floats:
     """(N, 3) of `x,y,z:x,y,z:…`"""
     rows = [one.split(",") for one in re.split(r"[:;\s]+", given.strip())]
     if any(len(row) != 3 for row in rows):
         raise InputError(f"heights {given[:40]!r} must be points x,y,z such as 0,0,0:100,0,0.2:0,80,-0.1mm")
-    _, unit = parse(rows[-1][2], LENGTH, "mm")
-    return np.array([[float(convert(*parse(part, LENGTH, unit), LENGTH)) for part in row] for row in rows])
+    return np.array(lengths([part for row in rows for part in row])).reshape(-1, 3)
 
 
 def _table(content: str) -> Floats:
@@ -142,7 +137,12 @@ def _mesh(content: str) -> Floats:
             "its [bed_mesh] cannot be read: points, min_x, max_x, min_y or max_y is wrong"
         ) from None
     x, y = np.linspace(ends[0], ends[1], z.shape[1]), np.linspace(ends[2], ends[3], z.shape[0])
-    return np.column_stack([np.tile(x, len(y)), np.repeat(y, len(x)), z.ravel()])
+    return np.column_stack([_places(x, y), z.ravel()])
+
+
+def _places(x: Floats, y: Floats) -> Floats:
+    """(J·I, 2) places of a grid, row by row."""
+    return np.column_stack([np.tile(x, len(y)), np.repeat(y, len(x))])
 
 
 def _option(section: str, name: str) -> float:
@@ -161,20 +161,19 @@ def _of_points(points: Floats) -> Heights:
     if across[1] <= _THIN * across[0]:
         raise InputError("the heights lie on a line: measure some beside it")
     x, y = (np.unique(points[:, k]) for k in (0, 1))
-    if len(x) * len(y) == len(points) and len(np.unique(points[:, :2], axis=0)) == len(points):
-        ordered = points[np.lexsort((points[:, 0], points[:, 1]))]
-        _check_outlier(points, _fitted(points, points[:, :2]))
-        z = ordered[:, 2].reshape(len(y), len(x))
-        return Heights(tuple(x.tolist()), tuple(y.tolist()), tuple(map(tuple, z.tolist())))
     if len(np.unique(points[:, :2], axis=0)) < len(points):
         raise InputError("two heights are of one place")
-    _check_outlier(points, _fitted(points, points[:, :2]))
-    low, high = points[:, :2].min(axis=0), points[:, :2].max(axis=0)
-    beyond = (high - low) if len(points) == 3 else 0.0
-    count = 2 if len(points) < _BOWED else _BOW_GRID
-    x, y = (np.round(np.linspace(a, b, count), 6) for a, b in zip(low - beyond, high + beyond, strict=True))
-    grid = np.column_stack([np.tile(x, count), np.repeat(y, count)])
-    z = np.round(_fitted(points, grid).reshape(count, count), 6)
+    _check_outlier(points)
+    if len(x) * len(y) == len(points):
+        z = points[np.lexsort((points[:, 0], points[:, 1])), 2].reshape(len(y), len(x))
+    else:
+        low, high = points[:, :2].min(axis=0), points[:, :2].max(axis=0)
+        beyond = (high - low) if len(points) == 3 else 0.0
+        count = 2 if len(points) < _BOWED else _BOW_GRID
+        x, y = (
+            np.round(np.linspace(a, b, count), 6) for a, b in zip(low - beyond, high + beyond, strict=True)
+        )
+        z = np.round(_fitted(points, _places(x, y)).reshape(count, count), 6)
     return Heights(tuple(x.tolist()), tuple(y.tolist()), tuple(map(tuple, z.tolist())))
 
 
@@ -191,9 +190,9 @@ def _fitted(points: Floats, at: Floats) -> Floats:
     return np.asarray(terms(at) @ weights)
 
 
-def _check_outlier(points: Floats, fitted: Floats) -> None:
+def _check_outlier(points: Floats) -> None:
     """Raise InputError for a point that is much farther from the fit than the others."""
-    off = np.abs(points[:, 2] - fitted)
+    off = np.abs(points[:, 2] - _fitted(points, points[:, :2]))
     k = int(off.argmax())
     limit = max(_OUTLIER_MM, _OUTLIER * 1.4826 * float(np.median(np.delete(off, k))))
     if len(points) > _BOWED and off[k] > limit:
