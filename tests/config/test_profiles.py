@@ -152,6 +152,8 @@ def test_a_spot_from_aperture_and_wavelength(tmp_path: Path) -> None:
         ("machine", "level_min", "laser_delay_s = 2", "laser_delay_s is 2, but must be at most 1 s"),
         ("machine", "level_min", "laser_delay_ms = 2000",
          "laser_delay_ms is 2000, but must be at most 1000 ms"),
+        ("machine", "level_min", "host_delay_ms = 2000",
+         "host_delay_ms is 2000, but must be at most 1000 ms"),
         ("machine", "level_min", "backlash_um = [20, 3000]",
          "backlash_um is 3000, but must be at most 2000 um"),
         ("machine", "level_min", "laser_delay_ms = -1", "laser_delay_ms is -1"),

@@ -105,7 +105,7 @@ MACHINE = (
     Field("look_ahead", NUMBER, kind=int, required=False),
     Field("dialect"),
     Field("baud", NUMBER, required=False),
-    Field("host_delay", TIME, required=False, least=0),
+    Field("host_delay", TIME, required=False, least=0, most=LONGEST),
     Field("host_window", required=False),
     Field("steps", DENSITY, required=False, pair=True),
     Field("square_corner_velocity", SPEED, required=False),
