@@ -42,7 +42,7 @@ from laserpath.calibration.layout import (
     written,
 )
 from laserpath.calibration.measurements import Item, Measurements
-from laserpath.calibration.model import Data, Physics, Unknowns
+from laserpath.calibration.model import ASPECT, Data, Physics, Unknowns
 from laserpath.machine.rest import at_heights
 from laserpath.physics import optics
 from laserpath.physics.resin import line_energy, power_for
@@ -222,8 +222,8 @@ class _SeriesLines:
 # The fit
 
 _DOSE, _FWHM, _FOCUS, _RANGE = "critical_dose", "fwhm", "focus", "rayleigh_range"
-_ASPECT, _ASTIGMATISM, _RANGES = "aspect", "astigmatism", "range_ratio"
-_ALONG_BOTH = (_ASPECT, _ASTIGMATISM, _RANGES)
+_ASTIGMATISM, _RANGES = "astigmatism", "range_ratio"
+_ALONG_BOTH = (ASPECT, _ASTIGMATISM, _RANGES)
 _PROFILE = "gaussian"
 _HEIGHTS = 4
 """Least number of heights with a size."""
@@ -247,7 +247,7 @@ class _FocusUnknowns(Unknowns):
     def physics(self, theta: Floats) -> Physics:
         """The critical dose, and the widths of each item: (N,), or (B, N) for θ of (P, B, 1)."""
         values = {name: self.value(name, x) for name, x in zip(self.names, theta, strict=True)}
-        root = np.sqrt(values.get(_ASPECT, 1.0))
+        root = np.sqrt(values.get(ASPECT, 1.0))
         deeper = np.sqrt(values.get(_RANGES, 1.0))
         apart = values.get(_ASTIGMATISM, 0.0) / 2
 
@@ -325,13 +325,13 @@ class FocusFit:
         }
 
 
-_UNITS = {_FOCUS: "mm", _RANGE: "um", _FWHM: "um", _DOSE: "mJ_per_cm2", _ASPECT: "", _ASTIGMATISM: "um"}
+_UNITS = {_FOCUS: "mm", _RANGE: "um", _FWHM: "um", _DOSE: "mJ_per_cm2", ASPECT: "", _ASTIGMATISM: "um"}
 _SHOWN = {
     _FOCUS: ("best focus at Z", 1.0, " mm"),
     _RANGE: ("Rayleigh range, from the focus to where the spot is √2 wider,", 1000.0, " µm"),
     _FWHM: ("spot's FWHM in focus", 1000.0, " µm"),
     _DOSE: ("critical dose", 100.0, " mJ/cm²"),
-    _ASPECT: ("FWHM along x ÷ along y", 1.0, ""),
+    ASPECT: ("FWHM along x ÷ along y", 1.0, ""),
     _ASTIGMATISM: ("lines along y are sharpest above those along x by", 1000.0, " µm"),
 }
 """Name → words, displayed units in our unit, displayed unit."""
@@ -363,7 +363,7 @@ def fit_focus(measurements: Measurements, *, robust: bool = False) -> FocusFit |
             "much; measure a series over a larger range of Z"
         )
     return FocusFit(
-        found[_FOCUS], found[_RANGE], found[_FWHM], found[_DOSE], found.get(_ASPECT), found.get(_ASTIGMATISM),
+        found[_FOCUS], found[_RANGE], found[_FWHM], found[_DOSE], found.get(ASPECT), found.get(_ASTIGMATISM),
         measurements.order, float(solution.noise["width"]),
         tuple(_warnings(found, z[data.item])),
     )  # fmt: skip

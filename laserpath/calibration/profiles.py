@@ -26,7 +26,7 @@ from laserpath.calibration.estimates import PLURAL, Fit, SizeResidual, sentence
 from laserpath.calibration.focus import FocusFit
 from laserpath.calibration.measurements import Item, Measurements
 from laserpath.calibration.mechanics import MechanicsFit
-from laserpath.calibration.model import TRUSTED, SizeModel
+from laserpath.calibration.model import ASPECT, TRUSTED, SizeModel
 from laserpath.calibration.prints import PrintFit
 from laserpath.config.profiles import writing
 from laserpath.types import Machine, Resin, Spot
@@ -138,6 +138,10 @@ def _curve(fit: Fit, items: Sequence[Item], name: str, rows: Sequence[SizeResidu
     return np.exp(sizes.excess), 1000 * (sizes.depth if name == "depth" else sizes.size)
 
 
+_OF_SPOT = ("fwhm", ASPECT)
+"""Estimates of the spot; all others are the resin's."""
+
+
 def entries(fit: Fit, source: str, on: date) -> dict[str, str]:
     """Kind of a profile → the line that says when it was measured, by what, and how well.
 
@@ -146,10 +150,9 @@ def entries(fit: Fit, source: str, on: date) -> dict[str, str]:
     used = [r for r in fit.residuals if r.used]
     left = np.sqrt(np.mean([(r.measured - r.fitted) ** 2 for r in used])) if used else 0.0
     sizes = f"{len(used)} sizes, {1000 * left:.2g} um left" if used else "what was visible"
-    of_spot = ("fwhm", "aspect")
     told = {
-        "spot": [sentence(e, fit.order) for e in fit.estimates if e.name in of_spot],
-        "resin": [sentence(e, fit.order) for e in fit.estimates if e.name not in of_spot],
+        "spot": [sentence(e, fit.order) for e in fit.estimates if e.name in _OF_SPOT],
+        "resin": [sentence(e, fit.order) for e in fit.estimates if e.name not in _OF_SPOT],
     }
     begin = f"{on.isoformat()} {' '.join(source.split())}: {sizes}"
     return {kind: "; ".join((begin, *each)) for kind, each in told.items() if each}
@@ -165,7 +168,7 @@ def _with(calibrated: str) -> list[str]:
 def spot_profile(fit: Fit, source: str, calibrated: str = "") -> str:
     """The TOML text of the spot. source: file name of the measurements.  calibrated: as of `Spot`."""
     fx, fy = fit.physics.fwhm
-    known = [e for e in fit.estimates if e.name in ("fwhm", "aspect")]
+    known = [e for e in fit.estimates if e.name in _OF_SPOT]
     lines = [
         *_head("Spot", source, fit),
         *(f"# {sentence(e, fit.order)}." for e in known),
@@ -187,7 +190,7 @@ def resin_profile(
     calibrated: as of `Resin`.
     """
     resin = fit.resin(base, layer)
-    doses = [e for e in fit.estimates if e.name not in ("fwhm", "aspect")]
+    doses = [e for e in fit.estimates if e.name not in _OF_SPOT]
     lines = [
         *_head("Resin", source, fit),
         *(f"# {sentence(e, fit.order)}." for e in doses),
