@@ -167,7 +167,6 @@ class Resin:
 _SLOWEST = 1e-3
 """mm/s². A head that speeds up more slowly takes minutes a move; GRBL's ticks of it would fill the memory."""
 
-
 _STEEPEST = 0.05
 """Largest slope of a bed: a plate that is tilted by 3° would be levelled. A larger one lets outliers pass."""
 
@@ -312,7 +311,10 @@ class Machine:
             "power_max", "s_max", "power_levels", "level_min", "segment_rate", "look_ahead",
             "square_corner_velocity",
         )  # fmt: skip
-        positive(self, *(name for name in ("baud", "steps") if getattr(self, name) is not None))
+        given = (
+            k for k in ("baud", "steps", "z_speed_max", "z_acceleration") if getattr(self, k) is not None
+        )
+        positive(self, *given)
         if np.min(self.acceleration) < _SLOWEST:
             raise InputError(
                 f"machine acceleration is {self.acceleration}, but must be at least {_SLOWEST:g} mm/s²"
@@ -410,7 +412,6 @@ def _check_focus(machine: Machine) -> None:
         raise InputError(
             f"machine focus is {machine.focus:g} mm, but the machine names no Z: give its z_travel, too"
         )
-    positive(machine, *(k for k in ("z_speed_max", "z_acceleration") if getattr(machine, k) is not None))
     low, high = machine.z_travel or (0.0, 0.0)
     if not (machine.focus == 0 or low <= machine.focus <= high):
         raise InputError(

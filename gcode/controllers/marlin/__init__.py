@@ -82,13 +82,12 @@ class Marlin(BlockPlanner):
     def of(cls, machine: Hardware) -> Marlin:
         """Of its buffer one block is never used. Its senders wait for each "ok"."""
         rate, acceleration, steps = axes_of(machine)
-        read = machine.host_window == "card"
-        return cls(
+        made = cls(
             max_rate=rate, acceleration=acceleration, steps=steps,
-            along=max(machine.acceleration), baud=None if read else machine.baud,
-            reply=0.0 if read else machine.host_delay,
+            along=max(machine.acceleration), baud=machine.baud, reply=machine.host_delay,
             junction_deviation=machine.junction_deviation, blocks=int(machine.look_ahead) + 1,
         )  # fmt: skip
+        return made.unlinked() if machine.host_window == "card" else made
 
     def unlinked(self) -> Marlin:
         """Lines that take no time."""
