@@ -90,12 +90,9 @@ def check_bed(design: Design, process: Process) -> None:
     heights = process.machine.heights
     if heights is None:
         return
-    (x0, y0, x1, y1), (left, below, right, above) = design.extent, heights.box
-    if min(x0 - left, y0 - below, right - x1, above - y1) < -_slack(heights):
-        raise InputError(
-            f"the heights of the bed are from x {left:g} to {right:g} and y {below:g} to {above:g} mm, but "
-            f"the design is from x {x0:g} to {x1:g} and y {y0:g} to {y1:g} mm: measure them there, too"
-        )
+    x0, y0, x1, y1 = design.extent
+    if _beyond(np.array([(x0, y0), (x1, y1)]), heights) > 0:
+        raise _uncovered(heights, f"the design is from x {x0:g} to {x1:g} and y {y0:g} to {y1:g} mm")
 
 
 def unfollowed(design: Design, process: Process) -> Iterator[str]:
@@ -124,18 +121,23 @@ def unfollowed(design: Design, process: Process) -> Iterator[str]:
 def _check_covered(moves: gcode.Moves, heights: Heights) -> None:
     """Raise InputError for lit moves beyond the heights."""
     lit = np.vstack([moves.xy[:-1][moves.on], moves.xy[1:][moves.on]])
-    left, below, right, above = heights.box
-    off = np.concatenate([(left, below) - lit, lit - (right, above)]) if len(lit) else np.zeros((1, 2))
-    if off.max() > _slack(heights):
-        raise InputError(
-            f"the heights of the bed are from x {left:g} to {right:g} and y {below:g} to {above:g} mm, but "
-            f"the program exposes up to {figure(off.max())} mm beyond: measure them there, too"
-        )
+    if len(lit) and (beyond := _beyond(lit, heights)):
+        raise _uncovered(heights, f"the program exposes up to {figure(beyond)} mm beyond")
 
 
-def _slack(heights: Heights) -> float:
+def _beyond(xy: Floats, heights: Heights) -> float:
+    """mm, by which the farthest of places (N, 2) is beyond the heights; 0: none is, but for rounding."""
     left, below, right, above = heights.box
-    return _BEYOND * max(right - left, above - below)
+    off = float(np.concatenate([(left, below) - xy, xy - (right, above)]).max())
+    return off if off > _BEYOND * max(right - left, above - below) else 0.0
+
+
+def _uncovered(heights: Heights, what: str) -> InputError:
+    left, below, right, above = heights.box
+    return InputError(
+        f"the heights of the bed are from x {left:g} to {right:g} and y {below:g} to {above:g} mm, but "
+        f"{what}: measure them there, too"
+    )
 
 
 def _as_written(xy: Floats, machine: Machine) -> Floats:

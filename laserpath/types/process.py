@@ -192,7 +192,7 @@ class Heights:
     z: tuple[tuple[float, ...], ...]
 
     def __post_init__(self) -> None:
-        x, y, z = (np.asarray(values, dtype=np.float64) for values in (self.x, self.y, self.z))
+        x, y, z = self._arrays
         if x.ndim != 1 or y.ndim != 1 or min(len(x), len(y)) < 2 or z.shape != (len(y), len(x)):
             raise InputError(
                 f"heights have {x.size} places in x, {y.size} in y and {z.size} values, but must be a "
@@ -201,6 +201,11 @@ class Heights:
         if not (np.isfinite(z).all() and (np.diff(x) > 0).all() and (np.diff(y) > 0).all()):
             raise InputError("heights must be finite, at places in x and in y that rise")
         self._check_slopes(x, y, z)
+
+    @property
+    def _arrays(self) -> tuple[Floats, Floats, Floats]:
+        x, y, z = (np.asarray(values, dtype=np.float64) for values in (self.x, self.y, self.z))
+        return x, y, z
 
     def _check_slopes(self, x: Floats, y: Floats, z: Floats) -> None:
         for axis, (places, values) in enumerate(((x, z), (y, z.T))):
@@ -222,7 +227,7 @@ class Heights:
     @property
     def slope(self) -> float:
         """The steepest anywhere, or somewhat above."""
-        x, y, z = (np.asarray(values, dtype=np.float64) for values in (self.x, self.y, self.z))
+        x, y, z = self._arrays
         return math.hypot(
             float(np.abs(np.diff(z, axis=1) / np.diff(x)).max()),
             float(np.abs(np.diff(z, axis=0) / np.diff(y)[:, None]).max()),
@@ -230,7 +235,7 @@ class Heights:
 
     def at(self, xy: ArrayLike) -> Floats:
         """(N,) mm, heights at (N, 2) places, mm; outside the grid those of its nearest place."""
-        x, y, z = (np.asarray(values, dtype=np.float64) for values in (self.x, self.y, self.z))
+        x, y, z = self._arrays
         places = np.asarray(xy, dtype=np.float64)
         u, v = (
             np.interp(places[:, k], grid, np.arange(len(grid), dtype=np.float64))
