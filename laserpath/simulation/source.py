@@ -342,10 +342,10 @@ def _levelled(moves: gcode.Moves, on: Bools, along: bool) -> Floats:
     gently = (climb > _SAME / 10) & (climb < _GENTLE * across)
     if not (along or across[on & gently].sum() > _CLIMBING * across[on].sum()):
         return z
-    number, levelled = np.cumsum((climb > 0) & (across == 0)), z.copy()
-    for k in np.unique(number[on]):
-        own = number == k
-        levelled[own] = np.median(z[own & on])
+    levelled = z.copy()
+    for own in np.split(np.arange(len(z)), np.flatnonzero((climb > 0) & (across == 0))):
+        if on[own].any():
+            levelled[own] = np.median(z[own[on[own]]])
     return levelled
 
 
