@@ -29,7 +29,6 @@ from shapely import affinity
 
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.compute.workers import each, worker_count
-from laserpath.base.overlay import areas, clipped, valid
 from laserpath.base.sinc import reading
 from laserpath.design.scene import Samples, Scene
 from laserpath.physics.dose import DoseModel
@@ -242,8 +241,7 @@ def _clipped(scene: Scene, window: Grid, zero: Floats) -> shapely.MultiPolygon:
     """The part of a scene's area in a window at zero (2,) mm, from there; it may be empty."""
     x0, x1, y0, y1 = window.extent
     box = x0 + zero[0], y0 + zero[1], x1 + zero[0], y1 + zero[1]
-    part = areas(valid(clipped(scene.outline.near(*box), *box)))
-    return affinity.translate(part, -zero[0], -zero[1])
+    return affinity.translate(scene.outline.within(*box), -zero[0], -zero[1])
 
 
 @lru_cache(maxsize=4)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from gcode.compiled import cached
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.errors import one_line
+from laserpath.base.overlay import areas, clipped, valid
 from laserpath.base.sinc import TAPS, SincTaps, sinc_taps
 from laserpath.design.target import COARSEST, grid_for, rasterise
 from laserpath.physics import optics
@@ -196,12 +197,13 @@ class Outline:
     def _tree(self) -> shapely.STRtree:
         return shapely.STRtree(self.design.area.geoms)
 
-    def near(self, x0: float, y0: float, x1: float, y1: float) -> shapely.MultiPolygon:
-        """The polygons of the design that a rectangle, mm, may meet, in their order."""
-        if len(self.design.area.geoms) == 1:
-            return self.design.area
-        found = np.sort(self._tree.query(shapely.box(x0, y0, x1, y1)))
-        return shapely.MultiPolygon(self._tree.geometries[found].tolist())
+    def within(self, x0: float, y0: float, x1: float, y1: float) -> shapely.MultiPolygon:
+        """What of the design is in a rectangle, mm, in the order of its polygons; it may be empty."""
+        near = self.design.area
+        if len(near.geoms) > 1:
+            found = np.sort(self._tree.query(shapely.box(x0, y0, x1, y1)))
+            near = shapely.MultiPolygon(self._tree.geometries[found].tolist())
+        return areas(valid(clipped(near, x0, y0, x1, y1)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ import shapely
 from scipy.spatial import cKDTree
 
 from laserpath.base.arrays import Floats
-from laserpath.base.overlay import areas, clipped, minus, union, valid
+from laserpath.base.overlay import minus, union
 from laserpath.design.partition import worked_on
 from laserpath.design.scene import Scene
 from laserpath.measure.edges import HAIR_FWHM, hairs_right, rounded_off
@@ -110,7 +110,7 @@ def _windows(dose: Floats, scene: Scene) -> Iterator[_Window]:
             rows, columns = (slice(max(k - rim, 0), k + side + rim) for k in (r, c))
             part, window = dose[rows, columns], grid.part(rows, columns)
             x0, x1, y0, y1 = window.extent
-            drawn = areas(valid(clipped(scene.outline.near(x0, y0, x1, y1), x0, y0, x1, y1)))
+            drawn = scene.outline.within(x0, y0, x1, y1)
             if drawn.is_empty and part.max() < scene.critical_dose:
                 continue
             # No centre of a pixel, or of one made finer, is on a border.
