@@ -551,7 +551,7 @@ def maps(exposed: ShownProgram, places: Sequence[Place], done: str) -> Iterator[
             "Where more or less of the dose acts",
             evenness_map(exposed, made),
             "Map of the share of the dose that acts at each place.",
-            f"By the spot's dose map{prints}. The plan exposes as much less or more there.",
+            f"From the spot's dose map{prints}. A plan makes up for it: where more acts, it exposes less.",
         )
     if exposed.design and exposed.edges:
         yield Picture.from_svg(

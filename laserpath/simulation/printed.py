@@ -122,8 +122,8 @@ class PrintedFit:
             f"the photograph shows {self.found} of {self.of} points of the outline, with pixels of "
             f"{figure(1000 * self.pixel)} um, turned by {figure(self.turn, 2)} degrees; its edges are "
             f"{figure(1000 * self.before)} um from where the last plan has them, on average",
-            f"{low} to {high} % of dose explain them, {mean} % on average, the least at "
-            f"{place(self.thin, fwhm)} and the most at {place(self.thick, fwhm)} mm, and a spot {width} "
+            f"they are explained by {low} to {high} % of dose ({mean} % on average; the least at "
+            f"{place(self.thin, fwhm)} mm, the most at {place(self.thick, fwhm)} mm) and by a spot {width} "
             f"times as wide ({figure(1000 * fwhm)} um); {figure(1000 * self.after)} um are left",
         ]
         if self.limited:
@@ -332,7 +332,7 @@ class _Look:
         if not sight.pixel <= COARSEST_FWHM * fwhm:
             raise InputError(
                 f"its pixels are {figure(1000 * sight.pixel)} um on the print, but must be at most a quarter "
-                f"of the spot, {figure(1000 * COARSEST_FWHM * fwhm)} um; take it from nearer"
+                f"of the spot, {figure(1000 * COARSEST_FWHM * fwhm)} um; take it at a higher magnification"
             )
         if not sight.stretch <= 1 + DISTORTED:
             raise InputError(
