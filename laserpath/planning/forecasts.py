@@ -27,11 +27,12 @@ import shapely
 import gcode
 from laserpath.base.errors import figure
 from laserpath.base.plan_steps import SOLVING, PlanPart
-from laserpath.design.target import COARSEST, PIXELS_MAX, grid_for
+from laserpath.design.target import COARSEST, PIXELS_MAX
 from laserpath.machine import convert
 from laserpath.machine.attenuation import check_process, too_strong
 from laserpath.machine.placement import to_expose
 from laserpath.machine.powers import speed_at_full_power
+from laserpath.physics.dose.tiles import TILED_FROM
 from laserpath.physics.kinetics.light import fewest_flashes
 from laserpath.planning.compensation import conversion
 from laserpath.planning.costs import PlanStep, at_once, field_count, steps_of
@@ -46,10 +47,8 @@ _TOLERANCE_PLANS = 2.5
 """Plans that the search for a tolerance takes on average."""
 
 _BYTES_PER_PIXEL, _BYTES_PER_PIXEL_OF_FIELDS, _WORKER_BYTES = 200.0, (45.0, 25.0), 1.2e9
-"""Memory of a design of one field; of a larger one, and of each worker, or of the field at hand."""
-
-_MANY = 1 << 25
-"""Pixels beyond which the second of the bytes of fields counts."""
+"""Memory of a design of one field; of a larger one, up to `TILED_FROM` pixels and beyond them; of each
+worker, or of the field at hand."""
 
 BASE_BYTES = 4e8
 """Memory of the program itself and of the packages that it imports."""
@@ -169,10 +168,7 @@ def _lighter(full: Forecast, task: Task) -> tuple[str, ...]:
     settings, scene, (width, height) = task.settings, task.scene, task.design.size
     if settings.pixels_per_fwhm <= COARSEST or not (full.plan_seconds > _LONG or tight(full.memory)):
         return ()
-    grid = grid_for(task.design, scene.spot, COARSEST)
-    coarse = replace(
-        task, settings=replace(settings, pixels_per_fwhm=COARSEST), scene=replace(scene, grid=grid)
-    )
+    coarse = replace(task, settings=replace(settings, pixels_per_fwhm=COARSEST), scene=scene.coarse)
     light = replace(full, steps=_steps(coarse, full.write_seconds))
     memory, drawn = _memory(coarse), task.design.area.area / (width * height)
     if min(light.plan_seconds / full.plan_seconds, memory / full.memory) > _WORTH:
@@ -201,7 +197,7 @@ def _memory(task: Task) -> float:
     if fields == 1:
         return BASE_BYTES + _BYTES_PER_PIXEL * rows * columns
     first, further = _BYTES_PER_PIXEL_OF_FIELDS
-    pixels = first * min(rows * columns, _MANY) + further * max(rows * columns - _MANY, 0)
+    pixels = first * min(rows * columns, TILED_FROM) + further * max(rows * columns - TILED_FROM, 0)
     return BASE_BYTES + pixels + at_once(task) * _WORKER_BYTES
 
 

@@ -143,7 +143,7 @@ class _Lesson:
         spot = task.scene.spot
         scene = by_conversion(task.scene, grid_for(task.design, spot, _PIXELS_PER_FWHM))
         model = KineticModel(scene.grid, spot, kinetics_of(task.scene.resin))
-        return cls(task, scene, model, loss_of(scene), over_dose(replace(task.scene, grid=scene.grid)))
+        return cls(task, scene, model, loss_of(scene), over_dose(task.scene.on(scene.grid)))
 
     def lines(self, path: EnergyPath, *, moving: bool) -> tuple[ExecutedShape, KineticLines]:
         """The execution of a path, and what its lines convert."""
