@@ -125,6 +125,11 @@ class Partition:
         rows, columns = (size + 2 * self.rim for size in self.side)
         return rows, columns
 
+    @property
+    def window(self) -> Grid:
+        """The grid of each field, counted from its `origin`."""
+        return Grid((0.0, 0.0), self.grid.pitch, self.shape)
+
     def __iter__(self) -> Iterator[PlanField]:
         for row in range(self.counts[0]):
             for column in range(self.counts[1]):
@@ -177,12 +182,11 @@ class Partition:
 
     def draws(self, field: PlanField, scene: Scene) -> bool:
         """Whether something of a scene on this grid is drawn in the window of a field."""
-        zero, window = self.origin(field), Grid((0.0, 0.0), self.grid.pitch, self.shape)
-        return not _clipped(scene, window, zero).is_empty
+        return not _clipped(scene, self.window, self.origin(field)).is_empty
 
     def view(self, field: PlanField, scene: Scene, given: Sequence[Floats]) -> FieldView:
         """What a field sees of a scene on this grid, and of the given light."""
-        zero, window = self.origin(field), Grid((0.0, 0.0), self.grid.pitch, self.shape)
+        zero, window = self.origin(field), self.window
         samples, near = scene.samples, self.near(field, scene.samples.xy)
         inside = Samples(samples.xy[near] - zero, samples.normal[near], samples.corner[near])
         area, spot = _clipped(scene, window, zero), scene.spot.seen_from(zero)

@@ -70,8 +70,7 @@ class LitLines:
 
     def reach(self, partition: Partition, field: PlanField) -> bool:
         """Whether a line is in the window of a field."""
-        window = Grid((0.0, 0.0), partition.grid.pitch, partition.shape)
-        return len(self.within(window, partition.origin(field)).start) > 0
+        return len(self.within(partition.window, partition.origin(field)).start) > 0
 
     def path(self, k: int) -> tuple[Floats, Floats]:
         """(2N, 2) mm and (2N − 1,) line energies of spot k: the lines, with dark ones between."""

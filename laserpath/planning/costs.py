@@ -88,7 +88,7 @@ COSTS: dict[str, Cost] = {
 COMPILING = {"start": 11.0, "try": 4.4, "simplify": 2.4, "levels": 12.0, "place": 14.0}
 """Seconds by which these steps are longer the first time on a computer, where kernels are compiled."""
 
-BY_FIELDS = {
+_BY_FIELDS = {
     "try": 0.54, "shape": 0.97, "refine": 0.94, "execute": 0.82,
     "levels": 0.73, "place": 0.79, "measure": 0.44,
 }  # fmt: skip
@@ -147,12 +147,13 @@ def steps_of(task: Task, length: float) -> tuple[PlanStep, ...]:
 
 def _shared_out(each: Iterable[StepWork], task: Task) -> Iterator[tuple[StepWork, float]]:
     """Each work with its seconds; of several fields, workers take those in which something is drawn."""
-    if task.partition.single:
+    partition = task.partition
+    if partition.single:
         yield from ((work, work.seconds) for work in each)
         return
-    drawn = sum(task.partition.draws(field, task.scene) for field in task.partition) / field_count(task)
+    drawn = sum(partition.draws(field, task.scene) for field in partition) / field_count(task)
     for work in each:
-        theirs = BY_FIELDS.get(work.step, 0.0)
+        theirs = _BY_FIELDS.get(work.step, 0.0)
         work = replace(work, pixels=work.pixels * (1 - theirs + theirs * drawn))
         yield work, work.seconds * (1 - theirs + theirs / at_once(task))
 
