@@ -56,7 +56,7 @@ class BoardPlans:
         turned = [one.design.name for kind, one in self.plans.items() if side_of(kind) == "bottom"]
         backs = frozenset(() if self.exposure.align else turned)
         under = report.Underlay(outline, holes, backs, self.exposure.mirror)
-        texts = texts_of_all(self.name, plans, folder, frame=frame, board=under)
+        texts = texts_of_all(self.name, plans, frame=frame, board=under)
         paths = paths_of_all(self.name, "board", [one.design.name for one in plans], folder, frame=frame)
         return write_all(dict(zip(paths, texts, strict=True)))
 

@@ -58,7 +58,7 @@ class ColourPlans:
         project: also laserpath.toml, which plans all of them again.  joined: also NAME.gcode, `joined`.
         Returns the paths.
         """
-        page = texts_of_all(self.name, self.plans, folder, frame=frame)
+        page = texts_of_all(self.name, self.plans, frame=frame)
         of_project = [project_file.text_of_parts(self._parts, folder)] if project else []
         texts = [*page, *of_project, *([self.joined] if joined else [])]
         each = [one.design.name for one in self.plans]
@@ -143,13 +143,13 @@ def adding_doses(designs: Sequence[Design], processes: Sequence[Process]) -> tup
 
 
 def texts_of_all(
-    name: str, plans: Sequence[Plan], folder: str | Path, *, frame: bool, board: report.Underlay | None = None
+    name: str, plans: Sequence[Plan], *, frame: bool, board: report.Underlay | None = None
 ) -> list[str]:
     """The texts of `paths_of_all`: of each plan, their page, and with `frame` a pass around the box of all.
 
     name: of the drawing, or of the board.  board: of which they are the layers, if they are no colours.
     """
-    texts = [text for one in plans for text in one.files(folder).values()]
+    texts = [text for one in plans for text in one.files().values()]
     texts.append(report.render_colours(name, [(one.page_data, one.run) for one in plans], board))
     if frame:
         texts.append(framing.frame(replace(plans[0].design, name=name), plans[0].process))

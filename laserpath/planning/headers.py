@@ -138,7 +138,7 @@ def _spot(spot: Spot) -> str:
         parts.append(f"to the power {spot.photons}: as many photons at once")
     if spot.dose_map is not None:
         low, high = (100 * (share - 1) for share in range_of(spot.dose_map))
-        parts.append(f"a dose that acts by {low:+.0f} to {high:+.0f} % differently from place to place")
+        parts.append(f"a dose that differs by {low:+.0f} to {high:+.0f} % from place to place")
     return ", ".join(parts)
 
 
