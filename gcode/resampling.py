@@ -36,7 +36,7 @@ import numpy as np
 from gcode.compiled import njit
 from gcode.errors import GcodeError
 from gcode.levels import level_of
-from gcode.move import Bools, Floats, Ints, Kind, Kinds, Moves
+from gcode.move import Bools, Floats, Ints, Kind, Kinds, Moves, numbered
 
 LEAST_CHORDS = 3
 """Least number of chords that make an arc. With two, every corner would become an arc, since a circle passes
@@ -314,9 +314,8 @@ def _redrawn(xyz: Floats, shortest: float) -> Floats:
     """(K+1,) places of the new vertices along a stroke (N+1, 3), in old rows; as they were if none fit."""
     size = np.hypot(*np.diff(xyz[:, :2], axis=0).T)
     count = np.maximum(np.ceil(size * _POINTS / shortest), 1).astype(np.int64)
-    row = np.repeat(np.arange(len(count)), count)
-    nth = np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count) + 1
-    place = np.append(0.0, row + nth / count[row])
+    row, nth = numbered(count)
+    place = np.append(0.0, row + (nth + 1) / count[row])
     old = np.arange(len(xyz), dtype=np.float64)
     xy = np.column_stack([np.interp(place, old, axis) for axis in xyz[:, :2].T])
     way = np.interp(place, old, np.append(0.0, np.cumsum(size)))

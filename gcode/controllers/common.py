@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gcode.errors import one_line
-from gcode.move import Bools, Floats, Ints, Kind, Moves
+from gcode.move import Bools, Floats, Ints, Kind, Moves, numbered
 
 LINE_CHARACTERS = 25
 """Characters of a typical line, used if the text is not known. More make a serial link slower."""
@@ -165,12 +165,6 @@ class Ramps:
         end = np.cumsum(length)
         first = np.searchsorted(row, row)
         return RampPieces(row, end - (end - length)[first], length, duration)
-
-
-def numbered(count: Ints) -> tuple[Ints, Ints]:
-    """count[k] pieces of each k → (k, index within k) of every piece."""
-    which = np.repeat(np.arange(count.size), count)
-    return which, np.arange(which.size) - np.repeat(np.cumsum(count) - count, count)
 
 
 def places(moves: Moves, pieces: RampPieces) -> Floats:

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from gcode.compiled import njit
-from gcode.controllers.common import Executed, numbered
+from gcode.controllers.common import Executed
 from gcode.controllers.klipper.planner import APART, Trapezoids
 from gcode.controllers.shapers import Impulses, lead, tail
-from gcode.move import Bools, Floats, Ints
+from gcode.move import Bools, Floats, Ints, numbered
 
 CHORD = 1 / 250
 """Largest distance of a piece from the shaped place at the same time, in `longest`. A larger one makes fewer,
