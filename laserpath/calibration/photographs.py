@@ -99,7 +99,7 @@ def seen_by_marks(marks: Sequence[Fiducial]) -> Sight:
     # Rows go down and y up: the third place is a quarter turn further in both.
     along, across = pixels[1] - pixels[0], xy[1] - xy[0]
     if not np.hypot(*along) > 0 or not np.hypot(*across) > 0:
-        raise InputError("the two marks of the photograph are one")
+        raise InputError("the two marks of the photograph are at one place")
     third = pixels[0] + (along[1], -along[0]), xy[0] + (-across[1], across[0])
     return Sight.fitted(np.vstack([xy, third[1]]), np.vstack([pixels, third[0]]))
 
@@ -115,7 +115,7 @@ def seen_by_outline(photo: Floats, printed: Floats, grid: Grid, pixel: float | N
         pixel = grid.pitch * float(np.sqrt(printed.sum() / _area(photo)))
     times = wide / pixel
     if not min(photo.shape) / times >= 16:
-        raise InputError("it shows the print too small, or a part of it only")
+        raise InputError("it shows the print too small, or only a part of it")
     small = shrunk(photo, times)
     found = []
     for quarters in range(4):
@@ -126,7 +126,7 @@ def seen_by_outline(photo: Floats, printed: Floats, grid: Grid, pixel: float | N
     if like < _LEAST_LIKENESS:
         raise InputError(
             f"it does not look like the print of the design: their correlation is {figure(like, 2)}, but "
-            f"must be at least {_LEAST_LIKENESS:g}; give marks, or cut the photograph to the print"
+            f"must be at least {_LEAST_LIKENESS:g}; give marks, or crop the photograph to the print"
         )
     turned = np.rot90(small, quarters)
     places = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]) * grid.pitch * max(printed.shape)

@@ -106,7 +106,8 @@ Examples:
   laserpath calibrate --focus -0.5:0.5:9mm --machine my-laser.toml
 
 \b
-By default, line energies run from 1/16 to 256 times what the resin's profile predicts for a line to cure.
+By default, line energies run from 1/16 to 256 times what the resin's profile predicts for a line to cure,
+with --focus from 1 to 32 times.
 Measure the chart, fill in NAME.csv, then run `laserpath fit NAME.csv`.
 
 \b

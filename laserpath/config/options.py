@@ -117,9 +117,9 @@ _PLAN = (
         sets="Machine.heights",
         parse=values.heights,
         metavar="FILE|POINTS",
-        help="Heights of the bed, which the program follows in Z: a table x, y, z, Klipper's mesh in its "
-        "printer.cfg, either with @X,Y where the work zero is in it, or three points of a plane, "
-        "0,0,0:100,0,0.2:0,80,-0.1mm; without a Z the report says how much the spot widens",
+        help="Heights of the bed, which the program follows in Z: a table of x, y, z or Klipper's "
+        "printer.cfg with its mesh, either with @X,Y if the work zero is at X, Y of it; or three points of a "
+        "plane, 0,0,0:100,0,0.2:0,80,-0.1mm. On a machine without Z the report says how much the spot widens",
         default="the machine's",
     ),
     Option(
