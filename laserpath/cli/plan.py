@@ -276,8 +276,8 @@ def plan_sliced(job: Job, meter: Meter) -> Made:
     meter.name = f"cutting {file.name}"
     tolerance = FLATTEN_FWHM * optics.fwhm(job.process.spot)
     if drawn and layer is not None:
-        own = {name: value for name, value in job.values.items() if name != "layer"}
-        layers = load_stack(file, layer, reading=request.reading_of(own, tolerance))
+        of_each = {name: value for name, value in job.values.items() if name != "layer"}
+        layers = load_stack(file, layer, reading=request.reading_of(of_each, tolerance))
     else:
         layers = load_part(file, layer, unit=job.values.get("unit"), tolerance=tolerance)
     name = re.sub(r"[*?]+", "", file.stem).strip("-_. ") or "layers"
@@ -494,12 +494,12 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
     """Plan a toolpath that exposes DESIGN: SVG, DXF, GDSII, OASIS, Gerber, PNG, TIFF, GeoJSON or WKT.
 
     Writes DESIGN.gcode for the machine, DESIGN.toolpath.svg, a drawing, and DESIGN.report.html, which shows
-    what will cure. A part (STL, 3MF, OBJ) is cut into layers, and one program exposes all of them; so it does
-    for SL1 archives, and for drawings of layers, named by a pattern in quotes. Options
-    that are not given come from a laserpath.toml beside the design.
+    what will cure. A part (STL, 3MF, OBJ) is cut into layers, and one program exposes all of them, as it does
+    those of an SL1 archive, or of a drawing for each layer, named by a pattern in quotes. Options that are
+    not given come from a laserpath.toml beside the design.
     """
     with Interrupts() as interrupts:
-        from laserpath.design.part import is_part, is_stack
+        from laserpath.design.part import is_part
         from laserpath.physics import optics
 
         folder = Path(given["output"])
@@ -507,7 +507,7 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
         if given["save_project"] and (folder / project.NAME).exists():
             raise InputError(f"{str(folder / project.NAME)!r} is there already, and would be lost")
         file, values = inputs(design, given)
-        if not (is_part(file) or is_stack(file)):
+        if not is_part(file):
             check_parts(given, values)
         process = request.process_of(values)
         fwhm = optics.fwhm(process.spot)
@@ -536,9 +536,9 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
 
 def _made(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -> Made:
     """Plan a part, greys, colours, layers or a drawing, and write the files."""
-    from laserpath.design.part import is_part, is_stack
+    from laserpath.design.part import is_part
 
-    if is_part(job.file) or is_stack(job.file):
+    if is_part(job.file):
         return plan_sliced(job, meter)
     if job.values.get("grey"):
         return plan_grey(job, listen, meter)
@@ -621,11 +621,11 @@ def _after_print(one: PlannedPart, job: Job, meter: Meter) -> tuple[PlannedPart,
     head = project.in_head(text, program)
     process = request.process_of(_of_process(head.values)) if head else one.process
     data = limits.content(photo, "photograph")
-    stamp = f"{photo.name}, {hashlib.sha256(data).hexdigest()[:12]}"
-    if stamp.rpartition(" ")[2] in text:
+    digest = hashlib.sha256(data).hexdigest()[:12]
+    if digest in text:
         raise InputError(
-            f"{program} makes up for {photo} already: print it and photograph that, or name the program that "
-            "was printed by --printed-program"
+            f"{program} makes up for {photo} already: print it and photograph that, or name by "
+            "--printed-program the program that was printed"
         )
     simulated = laserpath.simulate(program, process, one.design, one.settings)
     try:
@@ -636,7 +636,7 @@ def _after_print(one: PlannedPart, job: Job, meter: Meter) -> tuple[PlannedPart,
         raise InputError(f"{photo}: {error}") from None
     for sentence in fit.sentences():
         job.talk.tell(sentence)
-    design = replace(one.design, source=(*one.design.source, f"after its print in {stamp}"))
+    design = replace(one.design, source=(*one.design.source, f"after its print in {photo.name}, {digest}"))
     line = f"{date.today().isoformat()} after the print in {photo.name}"
     spot = replace(fit.spot, calibrated=f"{fit.spot.calibrated}\n{line}".strip())
     return one._replace(design=design, process=replace(one.process, spot=spot)), fit.sentences()

@@ -87,8 +87,8 @@ class _Solid:
 
 
 def is_part(path: str | os.PathLike[str]) -> bool:
-    """Whether the name is that of a part, not of a drawing."""
-    return Path(path).suffix.lower() in SUFFIXES + SLICED
+    """Whether the name is that of a part, or of a drawing for each of its layers, not of one drawing."""
+    return Path(path).suffix.lower() in SUFFIXES + SLICED or is_stack(path)
 
 
 def is_sliced(path: str | os.PathLike[str]) -> bool:

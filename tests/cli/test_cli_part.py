@@ -205,3 +205,11 @@ def test_drawings_of_layers_that_are_not_there(capsys: pytest.CaptureFixture[str
     assert "slice_*.wkt is a part: say once how thick its layers are" in capsys.readouterr().err
     assert run("plan", "slice_*.wkt", "--layer", "0.1um", *QUICK) == 2
     assert "layers of 0.1 µm are thinner than the 1 µm" in capsys.readouterr().err
+
+
+def test_a_photograph_is_not_of_layers(capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither of a part nor of a drawing for each layer, for which it was ignored."""
+    square("slice_1.wkt", 1.0)
+    for design in ("part.stl", "slice_*.wkt"):
+        assert run("plan", design, "--layer", "50um", "--printed", "photo.png", *QUICK) == 2
+        assert "--printed compares the edges of one program" in capsys.readouterr().err
