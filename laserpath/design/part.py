@@ -25,12 +25,14 @@ import math
 import os
 import re
 import zipfile
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy
 import shapely
 from numpy.typing import NDArray
 
@@ -114,10 +116,7 @@ def load_stack(
     files = sorted(pattern.parent.glob(pattern.name), key=lambda file: _in_order(file.name))
     if not files:
         raise InputError(f"no file has a name like {str(pattern)!r}")
-    if not _THINNEST <= layer < math.inf:
-        raise InputError(
-            f"layers of {figure(1000 * layer, 4)} µm are thinner than the 1 µm to which programs give Z"
-        )
+    _check_thickness(layer)
     if len(files) > _MOST:
         raise InputError(f"{len(files)} drawings are like {str(pattern)!r}, but {_MOST} layers are the most")
     source = (f"from {pattern.name}", f"{len(files)} drawings, a layer of {layer:.9g} mm each")
@@ -127,6 +126,14 @@ def load_stack(
         (round((k + 1) * layer, 9), replace(one, source=source, recipe=recipe, file=str(pattern.absolute())))
         for k, one in enumerate(each)
     )
+
+
+def _check_thickness(layer: float) -> None:
+    """Raise InputError for layers, mm, that programs cannot tell apart."""
+    if not _THINNEST <= layer < math.inf:
+        raise InputError(
+            f"layers of {figure(1000 * layer, 4)} µm are thinner than the 1 µm to which programs give Z"
+        )
 
 
 def _in_order(name: str) -> list[tuple[int, str]]:
@@ -142,8 +149,7 @@ def _slices(path: Path, tolerance: float) -> tuple[tuple[float, Design], ...]:
     """
     try:
         with limits.work(), zipfile.ZipFile(io.BytesIO(content(path))) as archive:
-            size = sum(one.file_size for one in archive.infolist())
-            limits.check("bytes", size, f"it holds {size >> 20} MiB unpacked")
+            _check_unpacked(archive)
             said = {**_said(archive, "prusaslicer.ini"), **_said(archive, "config.ini")}
             names = [one for one in archive.namelist() if one.lower().endswith(".png") and "/" not in one]
             if not names:
@@ -174,6 +180,12 @@ def _slices(path: Path, tolerance: float) -> tuple[tuple[float, Design], ...]:
         )
         for k, (_, area) in enumerate(found)
     )
+
+
+def _check_unpacked(archive: zipfile.ZipFile) -> None:
+    """Raise InputError if what is in it is too large."""
+    size = sum(one.file_size for one in archive.infolist())
+    limits.check("bytes", size, f"it holds {size >> 20} MiB unpacked")
 
 
 def _said(archive: zipfile.ZipFile, name: str) -> dict[str, str]:
@@ -308,8 +320,7 @@ def _unit_of(data: bytes) -> float:
 
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            size = sum(one.file_size for one in archive.infolist())
-            limits.check("bytes", size, f"it holds {size >> 20} MiB unpacked")
+            _check_unpacked(archive)
             name = next(name for name in archive.namelist() if name.lower().endswith("3d/3dmodel.model"))
             with archive.open(name) as model:
                 _, root = next(iterparse(model, ("start",)))
@@ -395,10 +406,7 @@ def _sections(solid: _Solid, layer: float, tolerance: float) -> Iterator[tuple[f
     heights = solid.vertices[:, 2]
     low, size = float(heights.min()), np.ptp(solid.vertices, axis=0)
     height = float(size[2])
-    if layer < _THINNEST:
-        raise InputError(
-            f"layers of {figure(1000 * layer, 4)} µm are thinner than the 1 µm to which programs give Z"
-        )
+    _check_thickness(layer)
     if layer > height * (1 + 1e-9):
         raise InputError(f"a layer of {layer:g} mm is thicker than the part, which is {_by(size)} mm")
     count = max(math.ceil(height / layer - 0.5 - 1e-6), 1)
@@ -458,22 +466,25 @@ def hanging(z: Sequence[float], areas: Sequence[shapely.MultiPolygon]) -> tuple[
         if below is above:
             continue
         shapely.prepare(below)
-        for piece in above.geoms:
-            if not shapely.intersects(piece, below) or within(piece, below).area < _TOUCH:
-                islands.append(f"layer {k + 1} at z {z[k]:g} mm has an island at {_middle(piece)}")
-        over = minus(above, below)
-        points = shapely.points(shapely.get_coordinates(shapely.segmentize(over, _SPAN / 4)))
-        reach = float(shapely.distance(points, below).max(initial=0.0))
-        if reach > _SPAN and not any(f"layer {k + 1} " in one for one in islands):
-            far = points[int(np.argmax(shapely.distance(points, below)))]
-            sentence = (
-                f"layer {k + 1} at z {z[k]:g} mm reaches {figure(reach)} mm over nothing at {_middle(far)}"
-            )
-            spans.append((-reach, sentence))
+        apart = [
+            piece for piece in above.geoms
+            if not shapely.intersects(below, piece) or within(piece, below).area < _TOUCH
+        ]  # fmt: skip
+        if apart:
+            islands += [f"layer {k + 1} at z {z[k]:g} mm has an island at {_middle(one)}" for one in apart]
+            continue
+        corners = shapely.get_coordinates(shapely.segmentize(minus(above, below), _SPAN / 4))
+        points = shapely.points(corners)
+        far = points[~shapely.dwithin(below, points, _SPAN)]
+        if len(far):
+            distances = shapely.distance(far, below)
+            reach, place = figure(float(distances.max())), _middle(far[int(distances.argmax())])
+            sentence = f"layer {k + 1} at z {z[k]:g} mm reaches {reach} mm over nothing at {place}"
+            spans.append((-float(distances.max()), sentence))
     return (
-        *_few(islands, "which hangs on nothing until other layers reach it: support it"),
+        *_few(islands, "it hangs on nothing until other layers reach it, so support it"),
         *_few([sentence for _, sentence in sorted(spans)], "support it"),
-        *_few(_trapped(z, areas), "give it a hole to drain by"),
+        *_few(_trapped(z, areas), "give it a hole to drain through"),
     )
 
 
@@ -498,44 +509,49 @@ def _trapped(z: Sequence[float], areas: Sequence[shapely.MultiPolygon]) -> list[
     The voids of a layer are its holes and the outside. Voids of neighbouring layers are one where they
     overlap; those that are never one with the outside are cavities.
     """
-    group = [_OUTSIDE]
-
-    def root(n: int) -> int:
-        while group[n] != n:
-            n = group[n] = group[group[n]]
-        return n
-
-    def join(a: int, b: int) -> None:
-        a, b = sorted((root(a), root(b)))
-        group[b] = a  # the outside is the least
-
-    holes: list[tuple[int, shapely.Geometry]] = []
+    count, links = 1, list[tuple[int, int]]()
+    holes: _Holes = {}
     seen: dict[int, list[tuple[float, float, shapely.Geometry]]] = {}
     before = shapely.MultiPolygon()
     for k, area in enumerate(areas):
         low = z[k - 1] if k else 0.0
         if k == 0 or area is not before:
-            now = _holes(area, len(group))
-            group += [n for n, _ in now]
-            for n, hole in now if k else ():
-                if minus(minus(hole, before), _all(holes)).area > _TOUCH:
-                    join(n, _OUTSIDE)
-            for m, old in holes:
-                if minus(minus(old, area), _all(now)).area > _TOUCH:
-                    join(m, _OUTSIDE)
-                for n, hole in now:
-                    if shapely.intersects(old, hole) and within(old, hole).area > _TOUCH:
-                        join(m, n)
+            now = _holes(area, count)
+            count += len(now)
+            beside: dict[int, list[shapely.Geometry]] = defaultdict(list)
+            for m, n in _meeting(holes, now):
+                beside[m].append(now[n])
+                beside[n].append(holes[m])
+                if within(holes[m], now[n]).area > _TOUCH:
+                    links.append((m, n))
+            for some, solid in ((now if k else {}, before), (holes, area)):
+                for n, hole in some.items():
+                    if minus(minus(hole, union(beside[n])), solid).area > _TOUCH:
+                        links.append((n, _OUTSIDE))
             holes, before = now, area
-        for n, hole in holes:
+        for n, hole in holes.items():
             seen.setdefault(n, []).append((low, z[k], hole))
-    for n, _ in holes:  # above the last layer there is nothing
-        join(n, _OUTSIDE)
+    links += [(n, _OUTSIDE) for n in holes]  # above the last layer there is nothing
+    ends = np.array(links, dtype=np.int64).reshape(-1, 2).T
+    graph = scipy.sparse.coo_array((np.ones(len(links)), tuple(ends)), shape=(count, count))
+    void = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
     cavities: dict[int, list[tuple[float, float, shapely.Geometry]]] = {}
     for n, parts in seen.items():
-        if root(n) != _OUTSIDE:
-            cavities.setdefault(root(n), []).extend(parts)
+        if void[n] != void[_OUTSIDE]:
+            cavities.setdefault(void[n], []).extend(parts)
     return [_cavity(parts) for parts in cavities.values()]
+
+
+_Holes = dict[int, shapely.Geometry]
+"""The holes of a layer by their numbers."""
+
+
+def _meeting(some: _Holes, others: _Holes) -> Iterator[tuple[int, int]]:
+    """The numbers of holes of two layers that meet."""
+    names, other_names = list(some), list(others)
+    shapes, other_shapes = (np.array(list(holes.values()), dtype=object) for holes in (some, others))
+    pairs = shapely.STRtree(other_shapes).query(shapes, predicate="intersects")
+    yield from ((names[a], other_names[b]) for a, b in pairs.T)
 
 
 def _cavity(parts: Sequence[tuple[float, float, shapely.Geometry]]) -> str:
@@ -547,11 +563,10 @@ def _cavity(parts: Sequence[tuple[float, float, shapely.Geometry]]) -> str:
     )
 
 
-def _holes(area: shapely.MultiPolygon, first: int) -> list[tuple[int, shapely.Geometry]]:
+def _holes(area: shapely.MultiPolygon, first: int) -> _Holes:
     """The holes of an area, without what is solid in them, numbered from `first`."""
-    rings = [shapely.Polygon(ring) for polygon in area.geoms for ring in polygon.interiors]
-    return list(enumerate((minus(ring, area) for ring in rings), first))
-
-
-def _all(holes: Sequence[tuple[int, shapely.Geometry]]) -> shapely.Geometry:
-    return union([hole for _, hole in holes]) if holes else shapely.Polygon()
+    parts = shapely.get_parts(area)
+    tree = shapely.STRtree(parts)
+    rings = [(k, shapely.Polygon(ring)) for k, polygon in enumerate(parts) for ring in polygon.interiors]
+    inside = (union(parts[[j for j in tree.query(ring) if j != k]]) for k, ring in rings)
+    return dict(enumerate((minus(ring, one) for (_, ring), one in zip(rings, inside, strict=True)), first))

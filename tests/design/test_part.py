@@ -238,7 +238,7 @@ RING = BASE.difference(shapely.box(1, 1, 3, 3), grid_size=NODING)
 
 def test_what_hangs_on_nothing_is_named_with_its_layer() -> None:
     (sentence,) = hung(BASE, shapely.MultiPolygon([BASE, FAR]), shapely.MultiPolygon([BASE, FAR]))
-    assert sentence.startswith("layer 2 at z 0.2 mm has an island at (6.50, 0.50) mm: ")
+    assert sentence.startswith("layer 2 at z 0.2 mm has an island at (6.50, 0.50) mm: it hangs on")
     assert not hung(shapely.MultiPolygon([BASE, FAR]), BASE), "what stands on the plate"
     many = shapely.MultiPolygon([BASE, *(shapely.box(x, 9, x + 0.5, 10) for x in range(5))])
     said = hung(BASE, many)
@@ -266,6 +266,17 @@ def test_trapped_resin_is_named_with_its_volume_and_place() -> None:
     shifted = BASE.difference(shapely.box(2.5, 1, 3.5, 3), grid_size=NODING)
     (one_cavity,) = (one for one in hung(BASE, RING, shifted, BASE) if "trapped" in one)
     assert one_cavity.startswith("0.6 mm³"), "holes that overlap are one"
+
+
+def test_voids_that_meet_over_several_layers_are_one() -> None:
+    """Slots at the left and the right of a plate, joined by a wide one above, below which both drain."""
+    plate = shapely.box(0, 0, 5, 3)
+    left, right, wide = (shapely.box(x0, 1, x1, 2) for x0, x1 in ((0.5, 1.5), (2.5, 3.5), (0.5, 3.5)))
+    cut = [[right], [left, right], [wide], [right]]
+    layers = [plate.difference(shapely.MultiPolygon(slots), grid_size=NODING) for slots in cut]
+    assert not [one for one in hung(*layers) if "trapped" in one], "open above"
+    (closed,) = (one for one in hung(*layers, plate) if "trapped" in one)
+    assert "0.7 mm³ of resin are trapped from z 0 to 0.4 mm" in closed
 
 
 def test_drawings_are_stacked_by_the_numbers_in_their_names(tmp_path: Path) -> None:
