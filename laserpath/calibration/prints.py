@@ -47,7 +47,7 @@ from scipy.stats import t as student
 
 from laserpath.base.arrays import Floats, frozen_array
 from laserpath.base.errors import InputError
-from laserpath.calibration.estimates import Estimate
+from laserpath.calibration.estimates import CONFIDENCE, Estimate
 from laserpath.calibration.heights import transfer
 from laserpath.physics.resin import gamma_of
 
@@ -205,7 +205,6 @@ LARGEST_PIXEL = 20.0
 """Largest size of a printed pixel, in commanded ones."""
 TILES = 8
 STEP = 1e-3
-CONFIDENCE = 0.95
 LEAST_EXPLAINED = 0.3
 """Explained share of the variance below which a warning says that the images may not belong together."""
 
