@@ -17,6 +17,7 @@ import gcode
 from gcode import Kind
 from laserpath.base.arrays import Floats
 from laserpath.types import Machine, Point
+from laserpath.types.process import Z_LIMITS
 
 _FILL = 0.05
 """s. GRBL's 128 bytes take 11 ms at 115200 baud, and GRBL counts dwells in steps of 50 ms; a longer one also
@@ -24,9 +25,6 @@ suits slower lines."""
 
 RESTS = 2
 """Number of dwells."""
-
-Z_SPEED = 5.0
-"""mm/s, slow enough for any leadscrew; GRBL's G0 uses the controller's own limit instead."""
 
 
 def rested(moves: gcode.Moves, start: Point | None = None, speed: float = 1.0) -> gcode.Moves:
@@ -91,7 +89,9 @@ def way_to(
     position, below = end or (start, z)
     rapid = min(machine.rapid_speed)
     rows = [(position, below, Kind.DWELL, rapid, 0.0)] if end else []
-    rows += [(position, z, Kind.RAPID, min(Z_SPEED, rapid), 0.0)] if below != z else []
+    # GRBL's G0 uses the controller's own limit instead.
+    climb = min(Z_LIMITS[0], rapid)
+    rows += [(position, z, Kind.RAPID, climb, 0.0)] if below != z else []
     rows += [(position, z, Kind.DWELL, rapid, settle)] if settle else []
     rows += [(start, z, Kind.RAPID, rapid, 0.0)] if (position != start).any() else []
     n = len(rows)
