@@ -169,8 +169,7 @@ class _SeriesLines:
         )  # fmt: skip
         energy = np.geomspace(least, high, _LINES)
         # Rounded down, so that no line is faster than the limit.
-        level = np.floor(machine.level_for(power_for(energy, np.full(_LINES, fastest), spot)) + 1e-9)
-        level = np.clip(level, machine.level_min, machine.power_levels)
+        level = machine.level_below(power_for(energy, np.full(_LINES, fastest), spot))
         speed = np.array(
             [
                 speed_of(float(machine.power_of(n)), float(e), process)

@@ -87,8 +87,7 @@ def _shares(light: Floats, machine: Machine, passes: int, order: int) -> list[Fl
 def _nearest_light(energy: Floats, machine: Machine, order: int) -> Floats:
     """(N,) the light of the level whose light^order is nearest to `energy`, fractions of full."""
     full, top = machine.power_max, machine.power_levels
-    level = np.floor(machine.level_for(full * energy ** (1 / order)) + 1e-9)
-    low = np.clip(level, machine.level_min, top)
+    low = machine.level_below(full * energy ** (1 / order))
     below, above = (machine.power_of(n) / full for n in (low, np.minimum(low + 1, top)))
     return np.where(energy - below**order <= above**order - energy, below, above)
 

@@ -97,7 +97,7 @@ def to_levels(path: EnergyPath, machine: Machine, spot: Spot, share: Floats | fl
     possible = slower >= machine.power_min
     limit = full * np.where(possible, share, 1.0)
     exact = np.where(possible, slower, np.minimum(exact, machine.power_min))
-    level = np.clip(np.floor(machine.level_for(exact) + 1e-9), machine.level_min, machine.power_levels)
+    level = machine.level_below(exact)
     dark = ~path.on | (exact < machine.power_min / 2)
     if path.on.any() and dark.all():
         needed = float(exact.max())

@@ -428,7 +428,7 @@ def _on_levels(energy: Floats, limit: Floats, machine: Machine) -> tuple[Floats,
     wanted = energy * limit
     fastest = np.maximum(limit, min(machine.speed_max))
     dark = energy * fastest < machine.power_min / 2
-    level = np.clip(np.floor(machine.level_for(wanted) + 1e-9), machine.level_min, machine.power_levels)
+    level = machine.level_below(wanted)
     as_fast = machine.power_of(level) / np.maximum(energy, 1e-30)
     power = machine.power_max * level / machine.power_levels
     return np.where(dark, 0.0, power), np.where(dark, min(machine.rapid_speed), np.minimum(as_fast, fastest))

@@ -167,7 +167,7 @@ def _line(
     energy = dose * peak * threshold_energy(process.resin.critical_dose, process.spot)
     fastest = speed_limit(machine)
     wanted = float(power_for(energy, share * fastest, process.spot))
-    level = int(np.clip(np.floor(machine.level_for(wanted) + 1e-9), machine.level_min, machine.power_levels))
+    level = int(machine.level_below(wanted))
     power = float(machine.power_of(level))
     speed = speed_of(power, energy, process)
     if not slowest_speed(machine) <= speed <= 1.001 * fastest:

@@ -409,6 +409,11 @@ class Machine:
         """The levels, not rounded, whose light these powers (mW) are: the inverse of `power_of`."""
         return self.light.level(np.asarray(power, dtype=np.float64) / self.power_max, self.power_levels)
 
+    def level_below(self, power: ArrayLike) -> NDArray[np.float64]:
+        """The highest usable levels whose light is at most these powers, mW; the lowest one for less."""
+        # The light of a level, computed and inverted, is that level again.
+        return np.clip(np.floor(self.level_for(power) + 1e-9), self.level_min, self.power_levels)
+
 
 def _check_focus(machine: Machine) -> None:
     """Raise InputError for a focus that the machine cannot go to."""

@@ -67,6 +67,20 @@ def test_a_move_is_slowed_down_no_further_than_its_smallest_power_allows():
     np.testing.assert_array_equal(made.speed, [10, 50, 50])
 
 
+def test_the_level_below_a_power_is_usable_and_no_brighter():
+    for machine in (
+        MACHINE,
+        Machine(level_offset=3.2),
+        Machine(power_levels=1000, level_min=5, level_offset=-4.0),
+    ):
+        level = np.arange(machine.level_min, machine.power_levels + 1)
+        own = machine.power_of(level)
+        np.testing.assert_array_equal(machine.level_below(own), level)
+        np.testing.assert_array_equal(machine.level_below(0.999 * own)[1:], level[:-1])
+        assert machine.level_below(own[-1] * 2) == level[-1]
+        assert machine.level_below(own[0] / 2) == level[0]
+
+
 @given(seed=seeds)
 def test_levels_keep_the_line_energy_exactly(seed):
     rng = np.random.default_rng(seed)
