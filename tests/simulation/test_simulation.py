@@ -512,12 +512,23 @@ def test_the_whole_head_is_shown_though_it_is_wrapped() -> None:
     assert len(head) > 65
 
 
+def loaded(code: str, *modules: str) -> set[str]:
+    """Which of some modules a new process has after some code."""
+    code = f"import sys; {code}; print(*{set(modules)} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
 @pytest.mark.slow
 def test_a_program_is_simulated_without_what_calibrates() -> None:
     """It brings SciPy's statistics, whose import takes some 0.5 s; only a photograph of a print needs it."""
-    code = (
-        "import sys, laserpath; laserpath.simulate; print({'laserpath.calibration'} & sys.modules.keys()); "
-    )
-    code += "laserpath.fit_photograph; print({'laserpath.calibration'} & sys.modules.keys())"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["set()", "{'laserpath.calibration'}"]
+    assert loaded("import laserpath; laserpath.simulate", "laserpath.calibration") == set()
+    assert loaded("import laserpath; laserpath.fit_photograph", "laserpath.calibration")
+
+
+@pytest.mark.slow
+def test_a_program_is_read_without_what_computes_doses() -> None:
+    """It would take `laserpath frame` and `laserpath resume` some 1.5 s."""
+    modules = ("taichi", "scipy.signal", "laserpath.measure")
+    assert loaded("from laserpath.simulation import source; source.read", *modules) == set()
+    assert loaded("import laserpath; laserpath.simulate", *modules) == set(modules)
