@@ -160,10 +160,11 @@ def _estimates(
 
 
 def _expected(parts: Sequence[PlannedPart]) -> tuple[_Expected, ...]:
-    """What each of them will take."""
+    """What each of them will take. Raises InputError where a plan would, as they do not fit."""
     from laserpath.machine.placement import to_expose
     from laserpath.planning import forecast
 
+    show.placing(*parts[0])
     return tuple(
         _Expected(
             one.design, forecast(*one), to_expose(one.design, one.process.resin, one.process.spot).area.area

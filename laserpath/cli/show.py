@@ -275,9 +275,11 @@ def ages(process: Process, today: date) -> Iterator[str]:
 
 def placing(design: Design, process: Process, settings: Settings) -> tuple[str, ...]:
     """Notes on the design's place if it differs from the file's; raises if the design does not fit."""
+    from laserpath.machine.heights import check_bed
     from laserpath.machine.placement import placed
 
     position = placed(design, process.resin, process.machine, process.spot, settings.origin, settings.offset)
+    check_bed(position.design, process)
     return position.notes
 
 

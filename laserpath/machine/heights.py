@@ -64,7 +64,7 @@ def at_focus(moves: gcode.Moves, machine: Machine, spot: Spot | None = None) -> 
     if machine.z_travel is None or not (machine.focus or machine.heights):
         return moves
     if machine.heights is not None:
-        _check_covered(moves, machine.heights)
+        check_covered(np.vstack([moves.xy[:-1][moves.on], moves.xy[1:][moves.on]]), machine)
         moves = _split(moves, machine.heights, bend(spot))
         moves = replace(moves, z=moves.z + machine.heights.at(_as_written(moves.xy, machine)))
     moves = replace(moves, z=moves.z + machine.focus)
@@ -118,10 +118,10 @@ def unfollowed(design: Design, process: Process) -> Iterator[str]:
     yield f"the machine names no Z (z_travel_mm), so it cannot follow the heights of the bed: {at}"
 
 
-def _check_covered(moves: gcode.Moves, heights: Heights) -> None:
-    """Raise InputError for lit moves beyond the heights."""
-    lit = np.vstack([moves.xy[:-1][moves.on], moves.xy[1:][moves.on]])
-    if len(lit) and (beyond := _beyond(lit, heights)):
+def check_covered(lit: Floats, machine: Machine) -> None:
+    """Raise InputError if lit places (N, 2), mm, of a program are beyond the heights that it follows."""
+    heights = None if machine.z_travel is None else machine.heights
+    if heights and len(lit) and (beyond := _beyond(lit, heights)):
         raise _uncovered(heights, f"the program exposes up to {figure(beyond)} mm beyond")
 
 

@@ -45,7 +45,7 @@ from laserpath.design import FLATTEN_FWHM, as_design
 from laserpath.machine import convert
 from laserpath.machine.attenuation import POOR_LEVELS
 from laserpath.machine.gate import verified
-from laserpath.machine.heights import at_focus
+from laserpath.machine.heights import at_focus, check_covered
 from laserpath.machine.placement import to_expose
 from laserpath.machine.program import longest_piece
 from laserpath.machine.rest import at_heights, rested
@@ -91,7 +91,7 @@ class _MatrixGrid:
     def of(
         cls, size: tuple[float, float], doses: Sequence[float], focus: Sequence[float], process: Process
     ) -> _MatrixGrid:
-        """The grid of a design of a size, mm; raises InputError if the machine is too small for it."""
+        """The grid of a design of a size, mm; raises InputError if machine or bed are too small for it."""
         lay = Dimensions.of(optics.fwhm(process.spot), process.machine)
         heads = [f"{dose:g}" for dose in doses]
         names = [_row_name(row, focus) for row in range(len(focus))]
@@ -127,8 +127,9 @@ class _MatrixGrid:
     ) -> _MatrixGrid:
         """The grid with its lower left corner at the work zero."""
         lines = [stroke for row in items for _, stroke in row]
-        box = [s.xy for s in labels] + [s.ends(machine) for s in lines]
-        points = np.vstack([*box, corners.reshape(-1, 2), (corners + size).reshape(-1, 2)])
+        copies = np.vstack([corners.reshape(-1, 2), (corners + size).reshape(-1, 2)])
+        lit = np.vstack([*(s.xy for s in (*labels, *lines)), copies])
+        points = np.vstack([lit, *(s.ends(machine) for s in lines)])
         margin = max(run_in(s.speed, machine) for s in labels)
         low, high = points.min(axis=0) - margin, points.max(axis=0) + margin
         for axis, length, room in zip("xy", high - low, machine.size, strict=True):
@@ -137,6 +138,7 @@ class _MatrixGrid:
                     f"the matrix is {figure(length, 4)} mm long in {axis}, above the {room:g} mm of machine "
                     f"{machine.name!r}; take fewer doses or rows, or a part of the design"
                 )
+        check_covered(lit - low, machine)
         moved = tuple(
             tuple(
                 (replace(item, x=float(item.x - low[0]), y=float(item.y - low[1])), stroke.moved(*-low))

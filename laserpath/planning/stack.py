@@ -31,7 +31,7 @@ from laserpath.design import FLATTEN_FWHM, as_design
 from laserpath.design.part import hanging
 from laserpath.machine import convert
 from laserpath.machine.gate import verified
-from laserpath.machine.heights import at_focus
+from laserpath.machine.heights import at_focus, check_bed
 from laserpath.machine.placement import check_fits, origin_of, to_expose, zero_of
 from laserpath.machine.program import MachineProgram
 from laserpath.machine.rest import one_after_another, rested
@@ -228,6 +228,7 @@ def stacked(
             alone = to_expose(design, process.resin, spot)
             placed.append(_translated(to_expose(alike[number], process.resin, spot), -zero))
             check_fits(placed[-1], machine, origin, offset)
+            check_bed(placed[-1], process)
             x, y = np.array(zero_of(alone, origin)) - zero
             offsets.append((float(x), float(y)))
     whole = _translated(exposed, -zero)

@@ -112,6 +112,8 @@ def test_of_colours_it_says_each_and_all(capsys: pytest.CaptureFixture[str]) -> 
         (["none.svg"], "none.svg"),
         (["bar.svg", "--grey", "50mJ/cm2"], "estimate is for drawings"),
         (["bar.svg", "--scale", "1000"], "mm"),
+        (["bar.svg", "--scale", "160"], "long in x, above the 300 mm of machine"),
+        (["bar.svg", "--heights", "0,0,0:1,0,0.01:0,1,0mm"], "the heights of the bed are from x -1 to 2"),
         (["bar.svg", "--colour", "1"], "--colours"),
     ],
 )

@@ -21,6 +21,7 @@ from laserpath.machine import convert
 from laserpath.machine.gate import verified
 from laserpath.machine.heights import at_focus, bend, check_bed, said, unfollowed
 from laserpath.physics import optics
+from laserpath.planning import forecast_matrix
 from laserpath.simulation import simulate, source
 from laserpath.types import Design, Heights, Machine, Process, Settings, Spot
 
@@ -200,6 +201,9 @@ def box(x0: float, y0: float, x1: float, y1: float) -> Design:
         (lambda: check_bed(box(5, 5, 30, 9), Process(machine=FOLLOWING)), "the design is from x 5 to 30"),
         (lambda: at_focus(replace(cross(FOLLOWING), xy=cross(FOLLOWING).xy + 5), FOLLOWING),
          "exposes up to 4 mm"),
+        (lambda: forecast_matrix(
+            box(0, 0, 8, 1), Process(Spot(0.2), machine=FOLLOWING), Settings(), (1, 1.2), (0,)
+        ), "the program exposes up to"),
         (lambda: at_focus(cross(FOLLOWING), replace(FOLLOWING, z_travel=(0.0, 0.3))), "would go to Z 0.1"),
         (lambda: replace(FOLLOWING, z_speed_max=0.5), "Z would need .* mm/s, above 0.5 mm/s of machine"),
         (lambda: replace(FOLLOWING, z_acceleration=None, acceleration=(5000.0, 5000.0)),

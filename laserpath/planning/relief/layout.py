@@ -36,6 +36,7 @@ from laserpath.base.plan_steps import PlanPart
 from laserpath.design.target import COARSEST, affordable, grid_for
 from laserpath.machine import convert
 from laserpath.machine.attenuation import Strength, check_process
+from laserpath.machine.heights import check_bed
 from laserpath.machine.placement import placed
 from laserpath.machine.powers import energy_at_full_power, speed_at_full_power, to_levels
 from laserpath.operators.strokes import fit_additive, lay_strokes
@@ -444,6 +445,7 @@ def _placed(
     resin = replace(process.resin, tone="negative")
     place = placed(sheet, resin, process.machine, process.spot, settings.origin, settings.offset)
     p = relief.grid.pitch / 2
+    check_bed(place.design, process)
     origin = (place.design.bounds[0] + p, place.design.bounds[1] + p)
     moved = replace(relief, grid=replace(relief.grid, origin=origin))
     return moved, place.design, place.origin, place.notes
