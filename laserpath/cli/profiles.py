@@ -133,9 +133,8 @@ def history(file: tuple[str, ...], as_json: bool) -> None:
             "by": by,
         }
         for kind, name in found
-        for line in library.calibrated(kind, name).splitlines() or [""]
+        for line in library.calibrated(kind, name).splitlines()
         for day, _, by in [line.partition(" ")]
-        if day
     ]
     if as_json:
         click.echo(json.dumps(rows, indent=2, ensure_ascii=False))

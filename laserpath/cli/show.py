@@ -259,9 +259,11 @@ def days_ago(days: int) -> str:
 
 def ages(process: Process, today: date) -> Iterator[str]:
     """A sentence if spot or resin were measured long ago, or never."""
+    from laserpath.config.profiles.writing import newest
+
     never = []
     for kind, noun in (("spot", process.spot), ("resin", process.resin)):
-        day = noun.calibrated.rpartition("\n")[2].partition(" ")[0]
+        day = (newest(noun) or "").partition(" ")[0]
         if not day:
             never.append(kind)
         elif (age := (today - date.fromisoformat(day)).days) > _OLD_DAYS:
