@@ -140,7 +140,8 @@ class DoseModel:
         points = to_points(xy, line_energy, self._width, self.tolerance)
         if self.spot.dose_map is None:
             return points
-        return replace(points, energy=points.energy * acting(self.spot.dose_map, points.xy)[0])
+        share, log_slope = acting(self.spot.dose_map, points.xy)
+        return replace(points, energy=points.energy * share, acting=(share, log_slope))
 
     def uneven(self, dose_map: DoseMap | None) -> DoseModel:
         """This model for a spot that differs in its map alone; what takes long to make is shared."""
@@ -166,8 +167,8 @@ class DoseModel:
         """`line_gradient` of a polyline whose points are given."""
         xy, line_energy = np.asarray(xy, dtype=np.float64), np.asarray(line_energy, dtype=np.float64)
         d_energy, d_xy = self.engine.gather(points.xy, points.energy, d_dose)
-        if self.spot.dose_map is not None:
-            share, log_slope = acting(self.spot.dose_map, points.xy)
+        if points.acting is not None:
+            share, log_slope = points.acting
             d_xy = d_xy + (d_energy * points.energy)[:, None] * log_slope
             d_energy = d_energy * share
         return from_points(points, d_energy, d_xy, xy, line_energy)

@@ -50,6 +50,8 @@ class Points:
     lit: (S,) the exposing segments.  start: (S + 1,) where the points of each begin, and the end.
     fraction: (M,) place along the segment, 0..1.  share: (M,) part of the segment's energy.
     xy: (M, 2) mm.  energy: (M,) mJ.
+    acting: (M,) shares of the energy that act by a spot's map, in which `energy` has them, and (M, 2) the
+    slopes of their logs, 1/mm; None without a map.
     """
 
     lit: Indices
@@ -58,6 +60,7 @@ class Points:
     share: Floats
     xy: Floats
     energy: Floats
+    acting: tuple[Floats, Floats] | None = None
 
     @property
     def segment(self) -> Indices:
