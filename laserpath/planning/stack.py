@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
@@ -350,10 +350,9 @@ def plan_stack(
     """
     _check_settle(settle)
     of = len(stack.each)
-    planned = plan if keeping is None else partial(plan, keeping=keeping)
     each = stack.of_each(
-        lambda number, design, settings: planned(
-            design, stack.process, settings, listener_of(progress, number, of)
+        lambda number, design, settings: plan(
+            design, stack.process, settings, listener_of(progress, number, of), keeping=keeping
         )
     )
     plans = [each[number] for number in stack.plan_of]

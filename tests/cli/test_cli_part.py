@@ -44,9 +44,9 @@ def planned(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     found: list[float] = []
     plan = stacks.plan
 
-    def counted(design: laserpath.Design, *more: object) -> laserpath.Plan:
+    def counted(design: laserpath.Design, *more: Any, **named: Any) -> laserpath.Plan:
         found.append(design.area.area)
-        return plan(design, *more)  # type: ignore[arg-type]
+        return plan(design, *more, **named)
 
     monkeypatch.setattr(stacks, "plan", counted)
     return found
