@@ -105,6 +105,7 @@ def _windows(dose: Floats, scene: Scene) -> Iterator[_Window]:
     grid, fwhm, design, times = scene.grid, scene.fwhm, scene.design, times_finer(scene.grid, scene.fwhm)
     p, (left, below) = grid.pitch, grid.origin
     side, rim = _pixels(_SIDE_FWHM, scene), _pixels(_RIM_FWHM, scene)
+    tree = shapely.STRtree(design.pads.areas.geoms if design.pads else [])
     for r in range(0, grid.shape[0], side):
         for c in range(0, grid.shape[1], side):
             rows, columns = (slice(max(k - rim, 0), k + side + rim) for k in (r, c))
@@ -117,19 +118,23 @@ def _windows(dose: Floats, scene: Scene) -> Iterator[_Window]:
             x, y = left + (c - _BORDER) * p, below + (r - _BORDER) * p
             core = WindowCore(x, y, x + side * p, y + side * p)
             yield _Window(
-                part / scene.critical_dose, window, drawn, _pads_near(design.pads, window), core, fwhm, times
+                part / scene.critical_dose,
+                window,
+                drawn,
+                _pads_near(design.pads, tree, window),
+                core,
+                fwhm,
+                times,
             )
 
 
-def _pads_near(pads: Pads | None, window: Grid) -> Pads | None:
-    """The pads that reach into a window; None without any."""
-    if pads is None:
-        return None
+def _pads_near(pads: Pads | None, tree: shapely.STRtree, window: Grid) -> Pads | None:
+    """The pads that reach into a window; None without any. tree: of their areas."""
     x0, x1, y0, y1 = window.extent
-    near = np.sort(shapely.STRtree(pads.areas.geoms).query(shapely.box(x0, y0, x1, y1))).tolist()
-    if not near:
+    near = np.sort(tree.query(shapely.box(x0, y0, x1, y1))).tolist()
+    if pads is None or not near:
         return None
-    areas_there = shapely.MultiPolygon([pads.areas.geoms[k] for k in near])
+    areas_there = shapely.MultiPolygon(tree.geometries[near].tolist())
     return Pads(areas_there, tuple(pads.pins[k] for k in near), tuple(pads.nets[k] for k in near))
 
 
