@@ -62,7 +62,7 @@ _APART = 16.0
 _FOCUS_DIGIT = 1e-3
 
 
-def checked_focus(focus: Sequence[float], machine: Machine, least: int = 1, most: int = 12) -> list[float]:
+def checked_focus(focus: Sequence[float], machine: Machine, least: int, most: int) -> list[float]:
     """Heights, mm, from the focus of the machine's profile, rounded as they are labelled.
 
     Raises InputError for too few, too many or equal ones, and for those that the machine cannot reach.

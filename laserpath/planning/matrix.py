@@ -274,7 +274,7 @@ def plan_matrix(
     Raises InputError for input that cannot be used, and for a dose that the laser's levels cannot give.
     """
     process, settings = process or Process(), settings or Settings()
-    doses, focus = _checked_doses(doses), tuple(checked_focus(focus, process.machine))
+    doses, focus = _checked_doses(doses), tuple(checked_focus(focus, process.machine, 1, _MOST))
     given = as_design(design, FLATTEN_FWHM * optics.fwhm(process.spot))
     if given.alignment:
         raise InputError(
@@ -313,7 +313,7 @@ def forecast_matrix(
 
     Raises InputError as `plan_matrix` does, for what is known before it is planned.
     """
-    doses, focus = _checked_doses(doses), tuple(checked_focus(focus, process.machine))
+    doses, focus = _checked_doses(doses), tuple(checked_focus(focus, process.machine, 1, _MOST))
     grid, controller = _grid(design, process, doses, focus), convert.controller(process.machine)
     expected = forecast(design, _with_room(process, max(doses)), settings)
     marks = [grid.labels, *([stroke for _, stroke in row] for row in grid.items)]
