@@ -286,7 +286,7 @@ def plan_matrix(
     planned = plan(given, _with_room(process, max(doses)), settings, progress)
     copies, executed = _copies(planned, process, doses)
     copies = [replace(one, xy=one.xy - margin) for one in copies]
-    moves = _joined(copies, grid, doses, focus, process)
+    moves = at_focus(_joined(copies, grid, doses, focus, process), process.machine, process.spot)
     area = shapely.MultiPolygon(
         [
             shapely.transform(part, lambda xy, by=corner: xy - margin + by)
@@ -299,7 +299,7 @@ def plan_matrix(
     top = header(whole, process, anywhere, planned.report.warnings, _said(doses, focus))
     seconds = gcode.motion.execute(moves, convert.controller(process.machine)).write_time
     items = tuple(tuple(item for item, _ in row) for row in grid.items)
-    text = verified(at_focus(moves, process.machine, process.spot), process.machine, top)[0]
+    text = verified(moves, process.machine, top)[0]
     return DoseMatrix(
         planned, process, np.array(doses), np.array(focus), executed, whole, text, grid.size, seconds, items,
         grid.corners,

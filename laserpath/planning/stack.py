@@ -403,21 +403,19 @@ def _program(
     planned = len({stack.plan_of[k] for k in numbers})
     parts = f"Layers: {len(chosen)}, {planned} of them planned, z {heights[0]:g} to {heights[-1]:g} mm"
     top = header(stack.whole, stack.process, stack.settings, warnings, parts)
-    moves = at_focus(
-        _stacked(heights, chosen, stack.process, settle), stack.process.machine, stack.process.spot
-    )
+    moves = _stacked(heights, chosen, stack.process, settle)
     return verified(moves, stack.process.machine, top, at_height=any(stack.z))[0]
 
 
 def _stacked(
     heights: Sequence[float], programs: Sequence[MachineProgram], process: Process, settle: float
 ) -> gcode.Moves:
-    """The moves of layers at their heights, one after the other."""
+    """The moves of layers at their heights, one after the other, as their program has them."""
     # What each program was measured by: its path as written, after the rest with which it begins.
     written = {id(one): rested(convert.to_moves(one.path, process.machine)) for one in programs}
     layers = enumerate(zip(heights, programs, strict=True), 1)
     parts = [(f"layer {k} of {len(programs)}, z {z:g} mm", written[id(one)], z) for k, (z, one) in layers]
-    return one_after_another(parts, process.machine, settle)
+    return at_focus(one_after_another(parts, process.machine, settle), process.machine, process.spot)
 
 
 def _warnings(heights: Sequence[float], plans: Sequence[Plan]) -> tuple[str, ...]:

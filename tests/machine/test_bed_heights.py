@@ -195,6 +195,18 @@ def box(x0: float, y0: float, x1: float, y1: float) -> Design:
     return Design(shapely.MultiPolygon([shapely.box(x0, y0, x1, y1)]), "box")
 
 
+@pytest.mark.slow
+def test_the_time_of_layers_is_that_of_their_program_along_the_bed() -> None:
+    layers = [(z, box(15, 2, 17, 2.2)) for z in (0.5, 1.0)]
+    settings = Settings(origin="own", iterations=3, report="brief")
+    done = laserpath.plan_layers(layers, Process(machine=replace(FOLLOWING, baud=None)), settings, name="two")
+    machine = done.stack.process.machine
+    along = gcode.read(done.program, gcode.dialect("grbl"), machine.s_max).moves
+    assert np.ptp(along.z) > 0.53
+    executed = gcode.motion.execute(along, convert.controller(machine))
+    assert done.write_time == pytest.approx(executed.write_time, rel=1e-6)
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
