@@ -14,8 +14,7 @@ from gcode.checking import verify
 from gcode.dialects.record import Dialect
 from gcode.errors import GcodeError
 from gcode.move import Moves
-from gcode.writing import write
-from gcode.writing.writer import TOLERANCE
+from gcode.writing import TOLERANCE, write
 
 _OLD = 3600.0
 """s, age from which a temporary file belongs to no running process; its name tells when it was made."""

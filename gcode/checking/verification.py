@@ -34,8 +34,8 @@ from gcode.dialects.fixed import PYTHON, check_fixed, may_be_linuxcnc
 from gcode.dialects.record import Dialect, size
 from gcode.errors import GcodeError, figure
 from gcode.move import Bools, Floats, Kind, Moves
+from gcode.reading import read
 from gcode.reading.interpreter import WAITS
-from gcode.reading.parser import read
 from gcode.reading.program import Program
 from gcode.reading.words import patterns_of
 from gcode.writing.layout import LineLayout, lay_out, with_approach

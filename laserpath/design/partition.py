@@ -6,10 +6,10 @@ change; what all others expose is given,
     D = D_own(own moves) + D_given,    D_given = D_all − D_own(own moves as they were),
 
 with D_all of all moves on one coarse grid. The dose is band-limited by the spot, so a few pixels a FWHM hold
-all of it, and it is read between them (`base.sinc`). Fields are like the squares of a chessboard: first those
-of one colour are worked on, at the same time, then those of the other, with the light that the first now
-give. This is block Gauss-Seidel (Bertsekas, *Nonlinear programming*, 2.7). Its results do not depend on how
-many are worked on at the same time.
+all of it, and it is read between them (`design.scene`). Fields are like the squares of a chessboard: first
+those of one colour are worked on, at the same time, then those of the other, with the light that the first
+now give. This is block Gauss-Seidel (Bertsekas, *Nonlinear programming*, 2.7). Its results do not depend on
+how many are worked on at the same time.
 
 One evaluation of the loss takes 2.6 µs per FWHM² in a field of 60 FWHM, 1.6 in one of 120, 1.15 in one of 160
 and 1.2 in one of 400: smaller ones cost more launches and a wider rim, larger ones more memory.
@@ -29,8 +29,7 @@ from shapely import affinity
 
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.compute.workers import each, worker_count
-from laserpath.base.sinc import reading
-from laserpath.design.scene import Samples, Scene
+from laserpath.design.scene import Samples, Scene, reading
 from laserpath.physics.dose import DoseModel
 from laserpath.types import Grid, Spot
 from laserpath.types.settings import FIELD_FWHM

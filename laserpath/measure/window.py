@@ -1,29 +1,45 @@
-"""The process window: edge errors of a toolpath against relative dose k and relative width w of the spot.
+"""What other doses, spots and machines make of a program: the process window, and disturbances.
+
+**The process window**: edge errors of a toolpath against relative dose k and relative width w of the spot.
 
     D(x; k, w) = k Σ_j q_j L_j h(|x − x_j|; w·FWHM),   EPE where D = D_c.
 
 k stands for everything that scales the whole dose: laser power, speed, the resin's sensitivity. It needs no
 new exposure. w stands for focus: a spot of the same shape and power, w times as wide. A true defocus in mm
 also changes an Airy spot's shape; `Spot.defocus` plans with it.
+
+**Disturbances**: the same program on a machine that is not quite the one that it was planned for.
+
+    program → executed with one setting changed → exposed → measured, as the report measures it
+
+The settings are those that a plan takes from the profile and that may be wrong there, or be changed at the
+machine: acceleration, speed in junctions, the feed override, the link, the light of a level, on a gantry the
+delay of the laser and the slack of the axes, and Klipper's input shaper.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+import gcode
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError
 from laserpath.design.partition import Partition
 from laserpath.design.scene import Scene
+from laserpath.machine import convert
+from laserpath.machine.program import MachineProgram, ProgramPart
 from laserpath.measure import DEFOCUS
 from laserpath.measure.by_field import FieldsMeasured
 from laserpath.measure.edges import errors_at
+from laserpath.measure.exposure import Exposure
 from laserpath.physics import optics
 from laserpath.physics.dose import accurate_model
-from laserpath.types import Toolpath
-from laserpath.types.results import ProcessWindow
+from laserpath.types import Machine, Toolpath
+from laserpath.types.results import KeyFigures, ProcessWindow, Variation
 
 DOSES = (0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2)
 """Relative doses."""
@@ -77,3 +93,104 @@ def _check(name: str, factors: Sequence[float]) -> None:
     good = len(values) and np.isfinite(values).all() and values[0] > 0 and (np.diff(values) > 0).all()
     if not good:
         raise InputError(f"{name} are {tuple(factors)}, but must be above 0 and rise from one to the next")
+
+
+_ACCELERATIONS = (0.8, 1.2)
+"""Factors: a larger range than a profile is usually wrong by makes every plan look fragile."""
+
+_JUNCTIONS = {0.5: "half", 2.0: "twice"}
+"""Factors on the junction deviation, or on Klipper's square corner velocity, with whose square it goes."""
+
+OVERRIDES = (0.5, 0.8, 1.2)
+"""Feed overrides, relative to 100 %."""
+
+_USUAL_MODE = 50.0
+"""Hz, of an input shaper that a profile may not know of: a lower one rounds more. Most printers resonate at
+40 to 80 Hz."""
+
+_STALLING = 0.5
+"""Factor on the rates of the link: a smaller one stalls more programs."""
+
+_SLACK = 0.02
+"""mm, of backlash that is not stated: a larger one than a tight belt has makes every plan look fragile."""
+
+_COARSE = 1000.0
+"""Steps/mm up to which axes are taken to have slack: above it they follow an encoder."""
+
+_LATE = 1e-3
+"""s, by which the laser is later than stated: more than most drivers are makes fast plans look fragile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disturbance:
+    """A machine that differs in one respect. cause, change: as in `Variation`.  override: of the feed."""
+
+    cause: str
+    change: str
+    machine: Machine
+    override: float = 1.0
+
+    def program(self, program: MachineProgram) -> MachineProgram:
+        """The program on this machine. Its parts are executed by themselves, not with other layers."""
+        return replace(program, parts=tuple(map(self._part, program.parts)))
+
+    def _part(self, part: ProgramPart) -> ProgramPart:
+        return replace(part, process=replace(part.process, machine=self.machine), override=self.override)
+
+
+def disturbances(machine: Machine) -> tuple[Disturbance, ...]:
+    """All that have an effect on this machine's controller: Klipper, for example, has no slow link."""
+    own = _modelled(machine)
+    return tuple(one for one in _all(machine) if one.override != 1 or _modelled(one.machine) != own)
+
+
+def _modelled(machine: Machine) -> tuple[Any, ...]:
+    """What the execution of a program takes from a machine."""
+    return convert.controller(machine), machine.light, convert.lag(machine), machine.backlash
+
+
+def _all(machine: Machine) -> Iterator[Disturbance]:
+    for factor in _ACCELERATIONS:
+        x, y = machine.acceleration
+        changed = replace(machine, acceleration=(factor * x, factor * y))
+        more = "more" if factor > 1 else "less"
+        yield Disturbance("acceleration", f"{100 * abs(factor - 1):.0f} % {more} acceleration", changed)
+    key = next(iter(gcode.dialect(machine.dialect).firmware.corner))
+    for factor, times in _JUNCTIONS.items():
+        changed = replace(machine, **{key: factor * getattr(machine, key)})
+        yield Disturbance("junction", f"{times} the {key.replace('_', ' ')}", changed)
+    for factor in OVERRIDES:
+        yield Disturbance("override", f"a feed override of {100 * factor:.0f} %", machine, factor)
+    baud = None if machine.baud is None else _STALLING * machine.baud
+    slow = replace(machine, baud=baud, segment_rate=_STALLING * machine.segment_rate)
+    yield Disturbance("link", "a link half as fast", slow)
+    own = machine.light.offset
+    other = 0.0 if own else 1.0
+    changed = replace(machine, level_offset=other)
+    yield Disturbance("light", f"level_offset {other:g} instead of {own:g}", changed)
+    on, off = machine.laser_on_delay + _LATE, machine.laser_off_delay + _LATE
+    later = replace(machine, laser_on_delay=on, laser_off_delay=off)
+    if convert.late(later):
+        yield Disturbance("delay", f"a laser that is {1000 * _LATE:g} ms later", later)
+    if gcode.dialect(machine.dialect).firmware.shapes:
+        usual = gcode.motion.Shaper("mzv", _USUAL_MODE)
+        without, shapers = any(machine.shapers), (usual, usual)
+        change = "the input shaper turned off" if without else f"an input shaper, {usual}"
+        yield Disturbance("shaper", change, replace(machine, shapers=(None, None) if without else shapers))
+    if machine.steps is not None and max(machine.steps) <= _COARSE:
+        x, y = machine.backlash
+        slack = replace(machine, backlash=(x + _SLACK, y + _SLACK))
+        yield Disturbance("backlash", f"{1000 * _SLACK:g} µm more backlash", slack)
+
+
+def disturbed(
+    machine: Machine, scene: Scene, program: Callable[[Disturbance], MachineProgram]
+) -> Iterator[Variation]:
+    """The prints under each disturbance of a machine, as they are computed. program: executed with each."""
+    for one in disturbances(machine):
+        yield Variation(one.cause, one.change, key_figures(program(one), scene))
+
+
+def key_figures(program: MachineProgram, scene: Scene) -> KeyFigures:
+    """The figures of a program as executed."""
+    return KeyFigures.of(Exposure(program, scene).executed)

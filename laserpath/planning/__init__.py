@@ -20,11 +20,10 @@ if TYPE_CHECKING:
     from laserpath.planning.colours import ColourPlans, adding_doses, check_joined, plan_colours
     from laserpath.planning.costs import PlanStep
     from laserpath.planning.forecasts import Forecast, forecast
-    from laserpath.planning.headers import header
     from laserpath.planning.keeping import Keeping
     from laserpath.planning.matrix import DoseMatrix, forecast_matrix, matrix_paths, plan_matrix
     from laserpath.planning.optimise.loop import Progress
-    from laserpath.planning.output import paths_of, paths_of_all
+    from laserpath.planning.output import header, paths_of, paths_of_all
     from laserpath.planning.pipeline import Plan, plan
     from laserpath.planning.robustness import sensitivity
     from laserpath.planning.stack import (
@@ -52,11 +51,10 @@ __getattr__, __dir__ = attach(
         "colours": ("ColourPlans", "adding_doses", "check_joined", "plan_colours"),
         "costs": ("PlanStep",),
         "forecasts": ("Forecast", "forecast"),
-        "headers": ("header",),
         "keeping": ("Keeping",),
         "matrix": ("DoseMatrix", "forecast_matrix", "matrix_paths", "plan_matrix"),
         "optimise.loop": ("Progress",),
-        "output": ("paths_of", "paths_of_all"),
+        "output": ("header", "paths_of", "paths_of_all"),
         "pipeline": ("Plan", "plan"),
         "robustness": ("sensitivity",),
         "stack": (

@@ -19,8 +19,7 @@ from laserpath.machine.gate import verified
 from laserpath.machine.heights import at_focus
 from laserpath.machine.rest import one_after_another, rested
 from laserpath.physics import optics
-from laserpath.planning.headers import header_of_parts
-from laserpath.planning.output import paths_of_all
+from laserpath.planning.output import header_of_parts, paths_of_all
 from laserpath.planning.pipeline import ColourListener, Plan, listener_of, plan
 from laserpath.types import Design, Part, Process, Resin, Settings
 

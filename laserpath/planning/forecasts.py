@@ -32,7 +32,7 @@ from laserpath.machine import convert
 from laserpath.machine.attenuation import check_process, too_strong
 from laserpath.machine.placement import to_expose
 from laserpath.machine.powers import speed_at_full_power
-from laserpath.physics.dose.tiles import TILED_FROM
+from laserpath.physics.dose.fft import TILED_FROM
 from laserpath.physics.kinetics.light import fewest_flashes
 from laserpath.planning.compensation import conversion
 from laserpath.planning.costs import PlanStep, at_once, field_count, steps_of

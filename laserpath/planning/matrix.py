@@ -52,8 +52,8 @@ from laserpath.machine.rest import at_heights, rested
 from laserpath.physics import optics
 from laserpath.physics.resin import power_for
 from laserpath.planning.forecasts import Forecast, forecast
-from laserpath.planning.headers import header
 from laserpath.planning.optimise.loop import Progress
+from laserpath.planning.output import header
 from laserpath.planning.pipeline import Plan, plan
 from laserpath.report import toolpath_svg
 from laserpath.types import Design, Machine, Process, Settings

@@ -36,15 +36,13 @@ from laserpath.operators.volume import cured_depth
 from laserpath.physics.dose import usual_model
 from laserpath.planning.curve.follow import too_wide
 from laserpath.planning.dots import run_out
-from laserpath.planning.headers import header
 from laserpath.planning.keeping import Keeping, Solved
 from laserpath.planning.optimise.loop import Progress, dose_to_size, tell
 from laserpath.planning.optimise.objective import Objective
-from laserpath.planning.output import Planned, files_of
-from laserpath.planning.stages import final_loss
+from laserpath.planning.output import Planned, files_of, header
+from laserpath.planning.stages import final_loss, solve_within
 from laserpath.planning.start import directed, start_curve
 from laserpath.planning.task import Task
-from laserpath.planning.tolerance import solve_within
 from laserpath.planning.unconstrained import EVALUATIONS, is_wanted, unconstrained_optimum
 from laserpath.report import PageData, PageText, Picture
 from laserpath.report.wording import number

@@ -1,6 +1,6 @@
 """What a plan is most sensitive to, and what would help its machine: both computed, neither by rule.
 
-1. The program, as it is, is executed under each disturbance (`measure.disturbance`).
+1. The program, as it is, is executed under each disturbance (`measure.window`).
 2. The path that the plan aims at is learned again for machines that are better in one respect, and measured
    like the plan. That path, its order and its lines stay, so a new plan for such a machine may gain more.
 
@@ -20,7 +20,7 @@ import gcode
 from laserpath.base.plan_steps import PlanPart
 from laserpath.machine import convert
 from laserpath.machine.powers import energies, exposing
-from laserpath.measure.disturbance import disturbances, disturbed, key_figures
+from laserpath.measure.window import disturbances, disturbed, key_figures
 from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.pipeline import Plan
 from laserpath.planning.stages import relearned

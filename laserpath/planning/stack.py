@@ -38,9 +38,9 @@ from laserpath.machine.rest import one_after_another, rested
 from laserpath.physics import optics
 from laserpath.planning.depth import InDepth, applies, inset, planned_in_depth
 from laserpath.planning.forecasts import Forecast, forecast
-from laserpath.planning.headers import header
 from laserpath.planning.keeping import Keeping
 from laserpath.planning.optimise.loop import Progress
+from laserpath.planning.output import header
 from laserpath.planning.pipeline import ColourListener, Plan, listener_of, plan
 from laserpath.types import Design, Machine, Point, Process, Settings
 

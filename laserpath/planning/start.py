@@ -48,8 +48,8 @@ from laserpath.planning.optimise.loop import (
     share_of,
     vertex_bounds,
 )
+from laserpath.planning.optimise.loss import WriteTimeTerm, share_of_peak, unhindered, weight_for
 from laserpath.planning.optimise.objective import Objective
-from laserpath.planning.optimise.write_time import WriteTimeTerm, share_of_peak, unhindered, weight_for
 from laserpath.planning.task import Task
 from laserpath.types import Design, EnergyPath, Process, Target
 

@@ -9,7 +9,7 @@ That is inverse lithography without the mask (Pang, *Inverse lithography technol
 practical, full-chip reality*, J. Micro/Nanopattern. Mater. Metrol. 20, 030901, 2021). A lattice of pitch
 FWHM/3 is as good as a continuum: in focus an Airy spot passes no period below 0.97 FWHM, so that the copies
 of the spectrum at 3/FWHM are far beyond its cut-off, and a Gaussian has fallen to e⁻³² there. The lattice is
-on pixels of the design's grid, as far apart as that allows, so that its dose is one filter (`dose.lattice`).
+on pixels of the design's grid, as far apart as that allows, so that its dose is one filter (`dose.fft`).
 
 E₀ is the energy of one lattice cell at 1.4 critical doses; the start is w = 1 inside, 0.2 outside. scipy's
 L-BFGS descends to a local minimum, and w² keeps e ≥ 0 without bounds. The loss is an argument, because a
@@ -34,7 +34,7 @@ from laserpath.measure.figures import DEFOCUS, cure_figures
 from laserpath.measure.places import THRESHOLD_FWHM, unprintable
 from laserpath.physics import optics
 from laserpath.physics.dose import accurate_model, engine
-from laserpath.physics.dose.lattice import LatticeDose
+from laserpath.physics.dose.fft import LatticeDose
 from laserpath.planning.optimise.descent import downhill
 from laserpath.types import Design, Resin, Settings, Spot, Target
 from laserpath.types.results import Limit

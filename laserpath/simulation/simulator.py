@@ -40,8 +40,8 @@ from laserpath.machine.phase import phase_warnings
 from laserpath.machine.placement import Placed, placed
 from laserpath.machine.program import MachineProgram, Transmitted, execute, moves_from_zero
 from laserpath.measure import best_exposure, cured_fraction, edge_errors, edges_at, rounded_off
-from laserpath.measure.disturbance import Disturbance, disturbed
 from laserpath.measure.exposure import Exposure, missing
+from laserpath.measure.window import Disturbance, disturbed
 from laserpath.operators.volume import CuredDepth, cured_depth
 from laserpath.operators.volume.depth import check_working_curve
 from laserpath.physics import optics

@@ -18,7 +18,7 @@ from readers.programs import LONG_COMMENTS
 from sets import examples, one_fast
 
 import gcode
-from gcode.checking import checker
+from gcode import checking
 from gcode.checking.paths import Envelope
 from gcode.checking.text import Finding
 from gcode.controllers.marlin import Marlin
@@ -47,7 +47,7 @@ def envelope(dialect: str, **changes: Any) -> Envelope:
 
 
 def check(text: str, dialect: str, **changes: Any) -> tuple[Finding, ...]:
-    return checker.check(text, gcode.dialect(dialect), envelope(dialect, **changes))
+    return checking.check(text, gcode.dialect(dialect), envelope(dialect, **changes))
 
 
 @pytest.mark.parametrize("dialect", SOUND)
@@ -344,7 +344,7 @@ def test_a_hundred_thousand_lines_are_checked_in_a_moment(n: int) -> None:
     body = "".join(f"G1 X{k % 2000 / 10} Y{k % 777 / 10}\n" for k in range(n))
     text = f"G21 G90 G17\nM4 S0\nG0 X0 Y0\nG1 F1200 S500\n{body}M5\nM2\n"
     dialect = gcode.dialect("grbl")
-    within(25 * n / 100_000, lambda: checker.check(text, dialect, envelope("grbl")))
+    within(25 * n / 100_000, lambda: checking.check(text, dialect, envelope("grbl")))
 
 
 @pytest.mark.parametrize(

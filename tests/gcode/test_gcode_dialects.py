@@ -13,7 +13,7 @@ import jinja2
 import pytest
 
 import gcode
-from gcode.dialects.lookup import load
+from gcode.dialects.known import load
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 DIALECTS = list(gcode.DIALECTS.values())

@@ -20,7 +20,7 @@ from sets import examples
 import gcode
 from gcode import Kind
 from gcode.saving import save
-from gcode.writing.writer import write, write_lines
+from gcode.writing import write, write_lines
 
 DIALECTS = list(gcode.DIALECTS.values())
 INCH = replace(gcode.dialect("generic"), name="inch", header=("G20", "G90"), units="inch", xy_decimals=5)
@@ -522,7 +522,7 @@ def test_chunks_make_no_difference(seed: int, monkeypatch: pytest.MonkeyPatch) -
     for dialect in EVERY:
         whole = write(moves, dialect)
         with monkeypatch.context() as patch:
-            patch.setattr("gcode.writing.writer._CHUNK", 9)
+            patch.setattr("gcode.writing._CHUNK", 9)
             chunks = list(write_lines(moves, dialect))
         assert len(chunks) > 10 and "".join(chunks) == whole
         assert all(chunk.endswith(dialect.line_end) for chunk in chunks)

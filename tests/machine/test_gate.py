@@ -398,7 +398,7 @@ def test_a_header_that_is_not_wrapped_passes_no_gate(monkeypatch: pytest.MonkeyP
     header, program = ["Settings: " + "x" * 300], own("linuxcnc")
     text, _ = gate.verified(program.moves, program.machine, header)
     assert max(map(len, text.splitlines())) == 252
-    monkeypatch.setattr("gcode.writing.writer.textwrap.wrap", lambda row, width: [row])
+    monkeypatch.setattr("gcode.writing.textwrap.wrap", lambda row, width: [row])
     with pytest.raises(
         InputError, match=r"not written: line 1: the line has 312 characters, above linuxcnc's 252"
     ):

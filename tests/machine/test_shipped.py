@@ -22,7 +22,7 @@ from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, Transmitted
 from laserpath.measure.exposure import Exposure
 from laserpath.physics.dose import accurate_model
-from laserpath.planning import tolerance
+from laserpath.planning import stages
 from laserpath.report import PageData
 from laserpath.simulation import simulate
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
@@ -94,13 +94,13 @@ def test_each_candidate_of_a_tolerance_is_executed_once(
     executed: list[gcode.Moves], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried: list[float] = []
-    real = tolerance._WeightTrial
+    real = stages._WeightTrial
 
     def note(solution: object, epe_p95: float, write_time: float) -> object:
         tried.append(epe_p95)
         return real(solution, epe_p95, write_time)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(tolerance, "_WeightTrial", note)
+    monkeypatch.setattr(stages, "_WeightTrial", note)
     process = Process(machine=Machine(baud=19200))
     plan = laserpath.plan(BAR, process, replace(QUICK, max_epe_fwhm=0.001))
     assert len(executed) == (1 + LEARNED) * len(tried) + 2

@@ -13,7 +13,7 @@ from builders import SPOT, design
 from laserpath.design.scene import Scene
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram
-from laserpath.measure.disturbance import Disturbance, disturbances, disturbed, key_figures
+from laserpath.measure.window import Disturbance, disturbances, disturbed, key_figures
 from laserpath.types import Machine, Process, Resin, Toolpath
 
 LINE = design(shapely.box(1, 1, 9, 1.1), name="line")

@@ -32,8 +32,8 @@ from laserpath.planning.curve import initial_curve
 from laserpath.planning.optimise import fields
 from laserpath.planning.optimise.fields import PathProblem, cut_at_borders, optimised
 from laserpath.planning.optimise.loop import Schedule, bounds_of, dose_to_size
+from laserpath.planning.optimise.loss import WriteTimeTerm
 from laserpath.planning.optimise.objective import EdgeTerm, Objective
-from laserpath.planning.optimise.write_time import WriteTimeTerm
 from laserpath.planning.stages import EDGE_WEIGHT, _EdgeCheck, final_loss
 from laserpath.planning.task import Task
 from laserpath.types import EnergyPath, Grid, Machine, Process, Settings

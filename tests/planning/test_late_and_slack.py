@@ -11,7 +11,7 @@ from test_plan_dialects import BRACKET, MACHINES, QUICK
 import gcode
 import laserpath
 from laserpath.machine.convert import envelope
-from laserpath.measure.disturbance import Disturbance, key_figures
+from laserpath.measure.window import Disturbance, key_figures
 from laserpath.planning.task import Task
 from laserpath.types import Machine, Process
 

@@ -14,9 +14,8 @@ from laserpath.design.target import grid_for
 from laserpath.physics.dose import DoseModel
 from laserpath.planning.curve import initial_curve
 from laserpath.planning.optimise.loop import Schedule, dose_to_size, optimise, vertex_bounds
-from laserpath.planning.optimise.loss import Loss
+from laserpath.planning.optimise.loss import Loss, WriteTimeTerm
 from laserpath.planning.optimise.objective import Objective
-from laserpath.planning.optimise.write_time import WriteTimeTerm
 from laserpath.types import EnergyPath, Machine, Process, Resin, Settings
 
 SQUARE = design(shapely.box(1, 1, 1.4, 1.4))

@@ -13,7 +13,7 @@ from builders import SPOT, design
 import laserpath
 from laserpath import Plan, Process, Progress, Settings
 from laserpath.machine.powers import energies, exposing
-from laserpath.measure.disturbance import disturbances
+from laserpath.measure.window import disturbances
 from laserpath.physics.resin import path_energy
 from laserpath.planning.robustness import FILTERS, _boards, better_machines
 from laserpath.planning.task import Task

@@ -10,7 +10,7 @@ import gcode
 import laserpath
 from laserpath.config import profiles
 from laserpath.machine.convert import envelope
-from laserpath.measure.disturbance import disturbances, key_figures
+from laserpath.measure.window import disturbances, key_figures
 from laserpath.planning.forecasts import Forecast, forecast
 from laserpath.planning.task import Task
 

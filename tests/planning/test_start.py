@@ -15,8 +15,8 @@ from laserpath.physics.dose import DoseModel
 from laserpath.planning import start
 from laserpath.planning.curve import CURVES, drawn, initial_curve, order
 from laserpath.planning.optimise.loop import dose_to_size
+from laserpath.planning.optimise.loss import TIME_WEIGHTS, WriteTimeTerm, weight_for
 from laserpath.planning.optimise.objective import Objective
-from laserpath.planning.optimise.write_time import TIME_WEIGHTS, WriteTimeTerm, weight_for
 from laserpath.planning.start import ITERATIONS_EACH, _Regions, _Trial, candidates, directed, start_curve
 from laserpath.planning.task import Task
 from laserpath.types import Process, Settings

@@ -10,11 +10,11 @@ from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for, rasterise
 from laserpath.machine.program import MachineProgram
 from laserpath.physics.dose import DoseModel
-from laserpath.planning import tolerance
+from laserpath.planning import stages
 from laserpath.planning.curve import initial_curve
 from laserpath.planning.optimise.loop import dose_to_size
+from laserpath.planning.optimise.loss import TIME_WEIGHTS
 from laserpath.planning.optimise.objective import Objective
-from laserpath.planning.optimise.write_time import TIME_WEIGHTS
 from laserpath.planning.stages import solve
 from laserpath.planning.task import Task
 from laserpath.types import Process, Settings
@@ -44,7 +44,7 @@ def ship(solution):
 
 def within(limit):
     task = Task.of(BAR, PROCESS, replace(SETTINGS, max_epe_fwhm=limit))
-    return tolerance.solve_within(START, task, ship=ship).written
+    return stages.solve_within(START, task, ship=ship).written
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def weights(monkeypatch):
         seen.append(args[-1])
         return solve(*args)
 
-    monkeypatch.setattr(tolerance, "solve", watched)
+    monkeypatch.setattr(stages, "solve", watched)
     return seen
 
 
@@ -78,7 +78,7 @@ def test_a_tolerance_that_cannot_be_kept_gives_the_most_accurate(weights):
 
 @pytest.mark.slow
 def test_without_a_tolerance_there_is_one_solution(weights):
-    tolerance.solve_within(START, Task.of(BAR, PROCESS, SETTINGS), ship=ship)
+    stages.solve_within(START, Task.of(BAR, PROCESS, SETTINGS), ship=ship)
     assert weights == [TIME_WEIGHTS["standard"]]
 
 
@@ -91,7 +91,7 @@ def test_a_stop_in_a_later_attempt_is_reported(weights):
         if len(weights) == 1 and news.iteration > 5:
             raise KeyboardInterrupt
 
-    solution = tolerance.solve_within(
+    solution = stages.solve_within(
         START, Task.of(BAR, PROCESS, replace(SETTINGS, max_epe_fwhm=0.8)), progress, ship=ship
     )
     assert solution.stopped and "stopped by the user" in solution.result
@@ -107,6 +107,6 @@ def test_what_is_shipped_is_what_has_to_keep_it():
         shipped.append(path)
         return MachineProgram.of(replace(path, power=0.6 * path.power), PROCESS)
 
-    tolerance.solve_within(START, Task.of(BAR, PROCESS, replace(SETTINGS, max_epe_fwhm=0.25)), ship=spoilt)
+    stages.solve_within(START, Task.of(BAR, PROCESS, replace(SETTINGS, max_epe_fwhm=0.25)), ship=spoilt)
     assert p95(shipped[0]) < 0.25
     assert len(shipped) == 4

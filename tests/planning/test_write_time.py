@@ -10,7 +10,7 @@ from builders import design, path
 import gcode
 from laserpath.base.entry_points import QUALITIES
 from laserpath.machine import convert
-from laserpath.planning.optimise.write_time import TIME_WEIGHTS, WriteTimeTerm
+from laserpath.planning.optimise.loss import TIME_WEIGHTS, WriteTimeTerm
 from laserpath.types import Machine
 
 MACHINE = Machine()

@@ -20,9 +20,8 @@ from laserpath.base.errors import InputError
 from laserpath.physics import optics
 from laserpath.physics.dose.direct import direct_engine
 from laserpath.physics.dose.engines import TOLERANCE, Engine, SpotGradient, check, check_inside, check_memory
-from laserpath.physics.dose.fft import FftEngine
+from laserpath.physics.dose.fft import TILED_FROM, FftEngine, TiledEngine
 from laserpath.physics.dose.segments import PathGradient, Points, from_points, to_points
-from laserpath.physics.dose.tiles import TILED_FROM, TiledEngine
 from laserpath.physics.dose.uneven import acting
 from laserpath.physics.resin import line_energy_slopes, path_energy
 from laserpath.types import DoseMap, Grid, Spot, Toolpath

@@ -42,8 +42,7 @@ from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.errors import InputError, figure
 from laserpath.physics import optics
 from laserpath.physics.dose.direct import RadialTable, window
-from laserpath.physics.dose.smooth import MARGIN, SmoothField
-from laserpath.physics.dose.tail import mean_tail
+from laserpath.physics.dose.smooth import MARGIN, SmoothField, mean_tail
 from laserpath.physics.kinetics.kernels import SIDE, kernels
 from laserpath.physics.kinetics.light import Light
 from laserpath.types import Grid, Kinetics, Spot

@@ -36,8 +36,8 @@ from laserpath.planning.optimise.loop import (
     share_of,
     tell,
 )
+from laserpath.planning.optimise.loss import WriteTimeTerm
 from laserpath.planning.optimise.objective import EdgeTerm, Objective
-from laserpath.planning.optimise.write_time import WriteTimeTerm
 from laserpath.planning.smooth import fed
 from laserpath.planning.task import Task
 from laserpath.types import EnergyPath, Machine, Process, Spot, Toolpath

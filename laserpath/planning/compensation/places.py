@@ -56,7 +56,7 @@ from laserpath.planning.compensation.levels import (
 )
 from laserpath.planning.compensation.shape import parts_behind
 from laserpath.planning.optimise.loop import bounds_of
-from laserpath.planning.optimise.write_time import WriteTimeTerm
+from laserpath.planning.optimise.loss import WriteTimeTerm
 from laserpath.planning.smooth import FULL
 from laserpath.planning.task import Task
 from laserpath.types import Machine, Process, Toolpath

@@ -27,9 +27,8 @@ from laserpath.design.partition import (
 from laserpath.design.scene import Scene
 from laserpath.physics.dose import DoseModel, PathGradient, usual_model
 from laserpath.planning.optimise.loop import Free, Listener, Optimised, Progress, Schedule, optimise, outcome
-from laserpath.planning.optimise.loss import ExposedShape, Loss, defocused, out_of_focus
+from laserpath.planning.optimise.loss import ExposedShape, Loss, WriteTimeTerm, defocused, out_of_focus
 from laserpath.planning.optimise.objective import Objective
-from laserpath.planning.optimise.write_time import WriteTimeTerm
 from laserpath.types import EnergyPath, Process, Spot
 
 _LONG_FWHM = 1.0

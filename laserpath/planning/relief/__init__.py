@@ -4,7 +4,7 @@
     plan_relief(relief, process, settings).write("out/")
 
 `target` reads a `Relief` from an image. `layout` places it on the machine, covers it with lines and forecasts
-the plan. `solve` optimises the line energies. `planner` has all the steps up to the G-code, which is read
+the plan. `planner` optimises the line energies and has all the steps up to the G-code, which is read
 back, executed and measured like that of a design, and the report.
 """
 

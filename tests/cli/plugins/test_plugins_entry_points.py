@@ -275,4 +275,4 @@ def test_nothing_of_a_package_is_imported_before_it_is_used(site: Path) -> None:
 
 def test_the_list_has_every_group() -> None:
     assert set(KINDS) == {DESIGNS, CURVE_GROUP, SPOTS, DIALECTS}
-    assert entry_points.DIALECTS == gcode.dialects.lookup.ENTRY_POINTS
+    assert entry_points.DIALECTS == gcode.dialects.known.ENTRY_POINTS

@@ -15,9 +15,8 @@ from sets import examples, one_fast
 from laserpath.base.errors import InputError
 from laserpath.physics import optics
 from laserpath.physics.dose import DoseModel, engine
-from laserpath.physics.dose.fft import FftEngine
+from laserpath.physics.dose.fft import FftEngine, TiledEngine
 from laserpath.physics.dose.kernels import splatting
-from laserpath.physics.dose.tiles import TiledEngine
 from laserpath.types import Grid, Spot, Toolpath
 
 GRID = centred_grid(0.6, 4)
@@ -342,7 +341,7 @@ def test_what_cannot_be_is_refused_in_a_sentence(change, sentence, method):
 )
 def test_tiles_have_the_dose_of_the_whole(spot, precision, tolerance, monkeypatch):
     """An area at one side, whose far light reaches the tiles at the other, and a point in a corner."""
-    monkeypatch.setattr("laserpath.physics.dose.tiles._SIDE", 48)
+    monkeypatch.setattr("laserpath.physics.dose.fft._SIDE", 48)
     grid = Grid((0.4, -0.3), FWHM / 3, (130, 210))
     x, y = np.meshgrid(np.arange(0.5, 3, 0.03), np.arange(-0.2, 3.9, 0.03))
     xy = np.concatenate([np.stack([x.ravel(), y.ravel()], axis=1), [[7.2, -0.2]]])

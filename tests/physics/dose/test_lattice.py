@@ -5,7 +5,7 @@ import pytest
 from builders import FWHM, SPOT, centred_grid
 
 from laserpath.physics.dose import engine
-from laserpath.physics.dose.lattice import LatticeDose
+from laserpath.physics.dose.fft import LatticeDose
 from laserpath.types import Grid, Spot
 
 GRIDS = {"6 pixels": centred_grid(0.9, 6), "2.4 pixels": centred_grid(0.9, 2.4)}

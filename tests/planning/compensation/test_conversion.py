@@ -12,8 +12,8 @@ import pytest
 import laserpath
 from laserpath.config import profiles
 from laserpath.design.scene import Scene
-from laserpath.machine.light import light_of
 from laserpath.machine.program import MachineProgram
+from laserpath.measure.conversion import light_of
 from laserpath.measure.exposure import Exposure
 from laserpath.physics.dose import accurate_model
 from laserpath.physics.kinetics import KineticModel

@@ -7,8 +7,7 @@ from builders import FWHM, design
 from shapely import affinity
 from shapes import NODING
 
-from laserpath.planning.curve.centreline import centreline
-from laserpath.planning.curve.contour import contour
+from laserpath.planning.curve.contour import centreline, contour
 
 INSET, PITCH, FLAT = 0.4 * FWHM, 1.2 * FWHM, 0.01 * FWHM
 

@@ -8,7 +8,7 @@ from shapely import affinity
 from shapes import NODING
 
 from laserpath.planning.curve import is_closed, main_direction
-from laserpath.planning.curve.outline import outline
+from laserpath.planning.curve.hatch import outline
 
 INSET, PITCH, FLAT = 0.4 * FWHM, 1.2 * FWHM, 0.01 * FWHM
 

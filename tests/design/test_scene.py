@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from laserpath.base import sinc
+from laserpath.design import scene
 
 
 def test_taps_are_those_of_the_formulas() -> None:
     t = np.append(np.random.default_rng(5).uniform(-3, 40, 500), [0.0, 7.0, 1e-9, 8 - 1e-12])
-    taps = sinc.sinc_taps(t, 30)
-    weight, slope = sinc._weights(t - np.floor(t))
+    taps = scene.sinc_taps(t, 30)
+    weight, slope = scene._weights(t - np.floor(t))
     assert np.abs(taps.weight - weight).max() < 1e-14
     assert np.abs(taps.slope - slope).max() < 1e-12
     assert (taps.at[:, 5] == np.mod(np.floor(t), 30)).all()
@@ -22,12 +22,12 @@ def test_a_wave_is_read_as_well_as_is_said(periods: float, error: float) -> None
     """A line of 100 pixels, on which a wave of about so many periods a pixel repeats."""
     turn = 2 * np.pi * round(100 * periods) / 100
     t = np.random.default_rng(6).uniform(0, 100, 500)
-    taps, values = sinc.sinc_taps(t, 100), np.exp(1j * turn * np.arange(100))
+    taps, values = scene.sinc_taps(t, 100), np.exp(1j * turn * np.arange(100))
     assert np.abs((taps.weight * values[taps.at]).sum(axis=1) - np.exp(1j * turn * t)).max() < error
 
 
 def test_a_straight_line_is_read_exactly_with_its_slope() -> None:
     t = np.random.default_rng(7).uniform(10, 80, 200)
-    taps = sinc.sinc_taps(t, 100)
+    taps = scene.sinc_taps(t, 100)
     assert np.abs(taps.weight.sum(axis=1) - 1).max() < 1e-13
     assert np.abs((taps.slope * taps.at).sum(axis=1) - 1).max() < 1e-11
