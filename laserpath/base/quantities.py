@@ -36,6 +36,7 @@ DENSITY: Units = {"1/mm": Fraction(1)}
 TIME: Units = {"s": Fraction(1), "ms": Fraction(1, 1000), "us": Fraction(1, 1_000_000)}
 ANGLE: Units = {"deg": Fraction(1)}
 NUMBER: Units = {"": Fraction(1)}
+SHARE: Units = {"percent": Fraction(1, 100)}
 
 _URL = "file:"
 

@@ -262,6 +262,7 @@ def plan_sliced(job: Job, meter: Meter) -> Made:
     """Plan the layers of the job's part and write their program, or programs."""
     from laserpath.design import FLATTEN_FWHM
     from laserpath.design.part import is_stack, load_part, load_stack
+    from laserpath.machine.shrinkage import scales
     from laserpath.physics import optics
     from laserpath.planning import Keeping, stacked
 
@@ -275,15 +276,18 @@ def plan_sliced(job: Job, meter: Meter) -> Made:
         )
     meter.name = f"cutting {file.name}"
     tolerance = FLATTEN_FWHM * optics.fwhm(job.process.spot)
+    *_, higher = scales(job.process.resin)
     if drawn and layer is not None:
         of_each = {name: value for name, value in job.values.items() if name != "layer"}
         layers = load_stack(file, layer, reading=request.reading_of(of_each, tolerance))
     else:
-        layers = load_part(file, layer, unit=job.values.get("unit"), tolerance=tolerance)
+        # Thinner by what the resin shrinks, so that the program's layers are as thick as asked for.
+        thinner = layer and layer / higher
+        layers = load_part(file, thinner, unit=job.values.get("unit"), tolerance=tolerance)
     name = re.sub(r"[*?]+", "", file.stem).strip("-_. ") or "layers"
-    if layers[-1][0] > machine.z_travel[1]:
+    if (height := higher * layers[-1][0]) > machine.z_travel[1]:
         raise InputError(
-            f"{file.name} is {layers[-1][0]:g} mm high, above the {machine.z_travel[1]:g} mm to which "
+            f"{file.name} is {height:g} mm high, above the {machine.z_travel[1]:g} mm to which "
             f"machine {machine.name!r} travels in Z (z_travel)"
         )
     # No mesh names a page: the zero is the part's corner, unless another one is asked for.

@@ -12,6 +12,7 @@ import shapely
 from laserpath.base import quantities
 from laserpath.base.errors import InputError, figure
 from laserpath.base.overlay import minus
+from laserpath.machine.shrinkage import compensated
 from laserpath.physics import optics
 from laserpath.types import Alignment, Design, Machine, Point, Resin, Spot
 
@@ -177,8 +178,10 @@ def _why_moved(design: Design, machine: Machine, offset: Point) -> tuple[str, ..
 def to_expose(design: Design, resin: Resin, spot: Spot) -> Design:
     """The area to expose: the design for a negative tone, the page without it for a positive one.
 
+    The design is first made larger, and its edges are moved, by what the resin's profile says (`shrinkage`).
     Without a page, a margin of 3 FWHM around the design takes its place.
     """
+    design = compensated(design, resin)
     if resin.tone == "negative":
         return design
     if design.lines:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from laserpath import report
-from laserpath.base.errors import one_line
+from laserpath.base.errors import InputError, one_line
 from laserpath.base.files import write_all
 from laserpath.design import FLATTEN_FWHM
 from laserpath.design.board import BoardExposure, CircuitBoard, load_board
@@ -97,6 +97,11 @@ def plan_board(
     """
     process, exposure = process or Process(), exposure or BoardExposure()
     first = process if isinstance(process, Process) else process[0]
+    if any(first.resin.shrinkage[:2]):
+        raise InputError(
+            f"resin {first.resin.name!r} has a shrinkage, but on a board it is held by what is below, and "
+            "both sides must fit the same holes: leave shrinkage_percent out of its profile"
+        )
     if not isinstance(board, CircuitBoard):
         paths = [board] if isinstance(board, str | Path) else list(board)
         board = load_board([Path(path) for path in paths], tolerance=FLATTEN_FWHM * optics.fwhm(first.spot))

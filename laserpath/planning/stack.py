@@ -35,6 +35,7 @@ from laserpath.machine.heights import at_focus, check_bed
 from laserpath.machine.placement import check_fits, origin_of, to_expose, zero_of
 from laserpath.machine.program import MachineProgram
 from laserpath.machine.rest import one_after_another, rested
+from laserpath.machine.shrinkage import scales
 from laserpath.physics import optics
 from laserpath.planning.depth import InDepth, applies, inset, planned_in_depth
 from laserpath.planning.forecasts import Forecast, forecast
@@ -180,8 +181,9 @@ def plan_layers(
 ) -> LayerPlans:
     """Plan layers, equal ones once, with one zero, and join them to one program.
 
-    layers: (z, area) each, the lowest first: z in mm, and a `Design`, a file, or polygons of Shapely, mm, y
-    up, in coordinates that all share.  name: of the program.  settle: s, dark wait at each height.
+    layers: (z, area) each, the lowest first: z in mm, of the finished part, and a `Design`, a file, or
+    polygons of Shapely, mm, y up, in coordinates that all share.  name: of the program.
+    settle: s, dark wait at each height.
     The origin of the settings is that of all layers together; by default it is that of their coordinates.
     No best of all paths is computed for a layer, as with `report="brief"`.
     progress: called with the number of the plan, from 0, how many there are, and the plan's progress.
@@ -241,8 +243,9 @@ def stacked(
 def _checked(
     layers: Iterable[tuple[float, Design | shapely.Geometry | str | Path]], process: Process
 ) -> tuple[tuple[float, ...], list[Design]]:
-    """Heights that rise, and a design at each."""
+    """Heights that rise, of the layers before the resin shrinks, and a design at each."""
     check_list("layers", layers, "pairs (z, area)")
+    *_, higher = scales(process.resin)
     heights: list[float] = []
     designs: list[Design] = []
     for number, layer in enumerate(layers, 1):
@@ -252,10 +255,11 @@ def _checked(
             )
         z, area = layer
         check_number(f"the height of layer {number}", z)
-        _check_height(number, float(z), heights, process.machine)
-        with _naming(float(z)):
+        height = higher * float(z)
+        _check_height(number, height, heights, process.machine)
+        with _naming(height):
             designs.append(as_design(area, FLATTEN_FWHM * optics.fwhm(process.spot)))
-        heights.append(float(z))
+        heights.append(height)
     if not designs:
         raise InputError("there are no layers to plan")
     return tuple(heights), designs

@@ -94,6 +94,13 @@ class Kinetics:
 Shapers = tuple["gcode.motion.Shaper | None", "gcode.motion.Shaper | None"]
 """Of x and of y."""
 
+_MOST_SHRINKAGE = 0.1
+"""Largest share by which a resin may shrink or swell; resins have 0.005 to 0.05. A larger one lets percents
+pass for shares."""
+
+_MOST_BIAS = 0.2
+"""mm. Resists have a bias of micrometres; a larger one most likely was meant in µm."""
+
 _LARGE_DOSE = 10.0
 """mJ/mm², 1000 mJ/cm². Resins of printers need 5 to 50 mJ/cm², resists up to some 500, thick SU-8 and solder
 masks up to 1000: a larger dose most likely was meant in mJ/cm². A larger value here warns less often."""
@@ -123,6 +130,9 @@ class Resin:
     order: absorption order N, photons absorbed at once: the dose grows as power^N/speed.
     e_c: mJ/mm², and penetration_depth: mm, of Jacobs' working curve, if known; both or neither.
     kinetics: its reaction through time, which then decides what cures; a plan begins with the critical dose.
+    shrinkage: (x, y, z), shares by which what is cured becomes shorter; swelling is below 0.
+    development_bias: mm, by which edges of what stays lie farther out after development than where the dose
+    is critical. Both are compensated in what is exposed (`laserpath.machine.shrinkage`).
     calibrated: when and by what it was measured, a line for each time, the last one newest.
     """
 
@@ -135,6 +145,8 @@ class Resin:
     e_c: float | None = None
     penetration_depth: float | None = None
     kinetics: Kinetics | None = None
+    shrinkage: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    development_bias: float = 0.0
     calibrated: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
@@ -162,6 +174,26 @@ class Resin:
                 f"a resin with kinetics has the tone {self.tone!r} and the absorption order {self.order}, "
                 "but must have 'negative' and 1"
             )
+        _check_lengths(self)
+
+
+def _check_lengths(resin: Resin) -> None:
+    """Raise InputError for a shrinkage, or a bias of development, that no resin has."""
+    number("resin shrinkage", resin.shrinkage)
+    if np.shape(resin.shrinkage) != (3,):
+        raise InputError(f"resin shrinkage is {resin.shrinkage}, but must be three numbers, of x, y and z")
+    for axis, share in zip("xyz", resin.shrinkage, strict=True):
+        if not abs(share) <= _MOST_SHRINKAGE:
+            raise InputError(
+                f"resin shrinkage in {axis} is {figure(100 * share)} %, but must be between "
+                f"{-100 * _MOST_SHRINKAGE:g} and {100 * _MOST_SHRINKAGE:g} %"
+            )
+    number("resin development_bias", resin.development_bias)
+    if not abs(resin.development_bias) <= _MOST_BIAS:
+        raise InputError(
+            f"resin development_bias is {figure(1000 * resin.development_bias)} µm, but must be between "
+            f"{-1000 * _MOST_BIAS:g} and {1000 * _MOST_BIAS:g} µm"
+        )
 
 
 _SLOWEST = 1e-3

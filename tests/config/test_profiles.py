@@ -14,6 +14,7 @@ import pytest
 import gcode
 from laserpath.base.errors import InputError
 from laserpath.config import profiles
+from laserpath.config.profiles import writing
 from laserpath.physics import optics
 from laserpath.physics.resin import line_energy
 from laserpath.types import Machine, Resin, Spot
@@ -118,6 +119,16 @@ def test_units_are_converted_at_the_door(
     assert type(getattr(machine, field)) is type(value)
 
 
+def test_shrinkage_and_bias_of_a_resin(tmp_path: Path) -> None:
+    keys = "shrinkage_percent = [1, 1, 0.5]\ndevelopment_bias_um = -3\n"
+    made = profiles.resin(write(tmp_path, f'tone = "negative"\ncritical_dose_mJ_per_cm2 = 20\n{keys}'))
+    assert (made.shrinkage, made.development_bias) == ((0.01, 0.01, 0.005), -0.003)
+    text = writing.text(made)
+    assert "shrinkage_percent = [1, 1, 0.5]" in text
+    assert profiles.resin(write(tmp_path, text)) == made
+    assert "shrinkage" not in writing.text(Resin())
+
+
 def test_a_spot_from_aperture_and_wavelength(tmp_path: Path) -> None:
     assert profiles.spot(write(tmp_path, "na = 0.1\nwavelength_nm = 405")).fwhm == pytest.approx(
         0.5145 * 405e-6 / 0.1, rel=1e-4
@@ -180,6 +191,12 @@ def test_a_spot_from_aperture_and_wavelength(tmp_path: Path) -> None:
         ("machine", "dialect", "dialect = 7", "dialect is 7, but must be text"),
         ("machine", "s_max", "s_max = 1000 mW", r"not valid TOML.*line \d+"),
         ("machine", "s_max", "s_max = 1" + "0" * 400, "too large"),
+        ("resin", "tone", "tone = 'negative'\nshrinkage_percent = [1, 2]",
+         r"shrinkage_percent has 2 numbers, but must have three, \[x, y, z\], or be one for all"),
+        ("resin", "tone", "tone = 'negative'\nshrinkage_percent = 30",
+         "shrinkage in x is 30 %, but must be between -10 and 10 %"),
+        ("resin", "tone", "tone = 'negative'\ndevelopment_bias_mm = 5",
+         "development_bias is 5000 µm, but must be between -200 and 200 µm"),
         ("resin", "tone", "tone = 'postive'", "tone 'postive' is unknown; known: negative, positive"),
         ("resin", "over_dose", "over_dose = 0.5", "over_dose is 0.5, but must be above 1"),
         ("resin", "critical", "critical_dose = 20", "did you mean critical_dose_mJ_per_"),

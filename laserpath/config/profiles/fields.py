@@ -30,6 +30,7 @@ from laserpath.base.quantities import (
     NUMBER,
     POWER,
     RATE,
+    SHARE,
     SPEED,
     TIME,
     Units,
@@ -48,6 +49,8 @@ Noun = TypeVar("Noun")
 class Field:
     """A field of a profile. units: None for text.  kind: of number.  pair: (x, y), or one number for both.
 
+    triple: (x, y, z), or one number for all.
+
     least: the smallest number allowed; None: any above 0.  most: the largest one, in laserpath's unit.
     """
 
@@ -56,6 +59,7 @@ class Field:
     required: bool = True
     kind: type = float
     pair: bool = False
+    triple: bool = False
     least: float | None = None
     most: float = math.inf
 
@@ -149,6 +153,8 @@ def resin_fields(order: int) -> tuple[Field, ...]:
         Field("contrast", NUMBER, required=False),
         Field("gamma", NUMBER, required=False),
         Field("over_dose", NUMBER, required=False),
+        Field("shrinkage", SHARE, required=False, triple=True, least=-math.inf),
+        Field("development_bias", _THIN, required=False, least=-math.inf),
         Field("calibrated", required=False),
     )
 
@@ -292,12 +298,15 @@ def _value(field: Field, table: Mapping[str, Any]) -> Any:
         if not isinstance(value, str) or not value.strip():
             raise InputError(f"{key} is {_shown(value)}, but must be text in quotes")
         return value
-    if not field.pair:
+    if not (field.pair or field.triple):
         return _number(field, key, value)
-    pair = value if isinstance(value, list) else [value, value]
-    if len(pair) != 2:
-        raise InputError(f"{key} has {len(pair)} numbers, but must have two, [x, y], or be one for both")
-    return tuple(_number(field, key, v) for v in pair)
+    count, needed = 2, "two, [x, y], or be one for both"
+    if field.triple:
+        count, needed = 3, "three, [x, y, z], or be one for all"
+    each = value if isinstance(value, list) else [value] * count
+    if len(each) != count:
+        raise InputError(f"{key} has {len(each)} numbers, but must have {needed}")
+    return tuple(_number(field, key, v) for v in each)
 
 
 def _number(field: Field, key: str, value: Any) -> float | int:

@@ -34,6 +34,8 @@ def _rows(noun: Machine | Resin | Spot) -> Iterator[tuple[str, str]]:
     if isinstance(noun, Resin):
         known = fields.resin_fields(noun.order)
         values = {f.name: getattr(noun, f.name) for f in known if hasattr(noun, f.name)}
+        values["development_bias"] = noun.development_bias or None
+        values["shrinkage"] = noun.shrinkage if any(noun.shrinkage) else None
         if noun.kinetics is not None:
             known = (*known, *fields.KINETICS)
             values["model"] = "kinetics"
@@ -96,10 +98,10 @@ def _written(known: tuple[fields.Field, ...], values: dict[str, Any]) -> Iterato
 
 
 def _value(value: Any, unit: Fraction | None) -> str:
-    """A number in its unit, a pair of numbers (one for both if they are equal), or text in quotes."""
+    """A number in its unit, several numbers (one for all if they are equal), or text in quotes."""
     if unit is None:
         return quoted(str(value))
     if isinstance(value, tuple):
         parts = [_value(part, unit) for part in value]
-        return parts[0] if parts[0] == parts[1] else f"[{', '.join(parts)}]"
+        return parts[0] if len(set(parts)) == 1 else f"[{', '.join(parts)}]"
     return f"{float(Fraction(value) / unit):.{_DIGITS}g}"

@@ -86,6 +86,11 @@ def from_image(data: bytes, name: str, reading: Reading, resin: Resin, file: str
 
     name: of the relief.  file: the source that the project file names.
     """
+    if any(resin.shrinkage) or resin.development_bias:
+        raise InputError(
+            f"resin {resin.name!r} has a shrinkage or a development_bias, which are compensated in drawings "
+            "and parts, not in greys: leave them out of its profile, and size the image for them"
+        )
     black = reading.grey or Black(dose=resin.over_dose * resin.critical_dose)
     pixels = decode(data)
     shade, pixel = pixels.ink, reading.pixel or pixels.pixel
