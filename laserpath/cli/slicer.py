@@ -136,7 +136,7 @@ def planned(
 
     each = forecast_stack(stack)
     alike = "" if len(each) == len(stack.z) else f", of which {len(each)} differ"
-    talk.tell(f"{_layers(len(stack.z))}{alike}")
+    talk.tell(f"{_layers(len(stack.z))}{alike}{stack.bottom(range(len(stack.z)))}")
     progress.tell_expected(together(stack, each, settle), talk)
     meter.expect(*each)
     check()

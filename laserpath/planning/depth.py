@@ -195,7 +195,7 @@ def planned_in_depth(
     undimmed, cured = Curing(columns, process.resin), Curing(columns, process.resin)
     programs: list[MachineProgram] = []
     for k in reversed(range(len(plans))):
-        bounds = _DoseBounds.of(columns, k, cured.light, process.resin, fwhm)
+        bounds = _DoseBounds.of(columns, k, cured.light, plans[k].process.resin, fwhm)
         layer = layer_of(id(plans[k]))
         found = layer.within(bounds)
         undimmed.add(layer.dose)

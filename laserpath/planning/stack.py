@@ -43,7 +43,7 @@ from laserpath.planning.keeping import Keeping
 from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.output import header
 from laserpath.planning.pipeline import ColourListener, Plan, listener_of, plan
-from laserpath.types import Design, Machine, Point, Process, Settings
+from laserpath.types import Design, Machine, Point, Process, Resin, Settings
 
 _SAME_FWHM = 1 / 100
 """Tolerance, in FWHM, within which layers count as equal; a larger one plans fewer layers."""
@@ -62,6 +62,8 @@ Box = tuple[float, float, float, float]
 @dataclass(frozen=True, slots=True)
 class Stack:
     """Layers, lowest first, before they are planned. z: (K,) mm.  settings: with the origin in effect.
+
+    process: of all but the resin's bottom layers.
 
     whole: what all of them together expose, as a design on the machine.  plan_of: (K,) index in `each`.
     each: the distinct layers to plan, where they were drawn.  offsets: mm, that place each by the origin.
@@ -89,13 +91,32 @@ class Stack:
         digits = max(3, len(str(count)))
         return tuple(Path(folder) / f"{name}-{k:0{digits}d}.gcode" for k in range(1, count + 1))
 
-    def of_each(self, make: Callable[[int, Design, Settings], Made]) -> tuple[Made, ...]:
-        """The results of `make` for the distinct layers, with their number and settings; errors name z."""
+    def of_each(self, make: Callable[[int, Design, Process, Settings], Made]) -> tuple[Made, ...]:
+        """The results of `make` for the distinct layers, with number, process and settings; errors name z."""
         made = []
         for number, (design, offset) in enumerate(zip(self.each, self.offsets, strict=True)):
-            with _naming(self.z[self.plan_of.index(number)]):
-                made.append(make(number, design, replace(self.settings, offset=offset)))
+            lowest = self.plan_of.index(number)
+            with _naming(self.z[lowest]):
+                process = self.process
+                if lowest < process.resin.bottom_layers:
+                    process = replace(process, resin=_raised(process.resin))
+                made.append(make(number, design, process, replace(self.settings, offset=offset)))
         return tuple(made)
+
+    def bottom(self, numbers: Sequence[int]) -> str:
+        """What the bottom layers among those of the numbers get, a phrase after a comma; or ''."""
+        resin = self.process.resin
+        count = sum(k < resin.bottom_layers for k in numbers)
+        if not count:
+            return ""
+        which = "the lowest" if count == 1 else f"the lowest {count}"
+        return f", {which} with {resin.bottom_exposure:g} times the critical dose"
+
+
+def _raised(resin: Resin) -> Resin:
+    """The resin for its bottom layers, which get more light."""
+    dose = resin.bottom_exposure * resin.critical_dose
+    return replace(resin, critical_dose=dose, bottom_layers=0, bottom_exposure=1.0)
 
 
 @contextmanager
@@ -220,7 +241,7 @@ def stacked(
     origin, notes = origin_of(sheet, machine, spot, settings.origin, offset)
     settings = replace(settings, origin=origin, report="brief")  # no layer has a report of its own
     fwhm = optics.fwhm(spot)
-    plan_of, alike = _grouped(designs, _SAME_FWHM * fwhm)
+    plan_of, alike = _grouped(designs, _SAME_FWHM * fwhm, process.resin.bottom_layers)
     each = alike
     if applies(process.resin, len(z)):
         each = tuple(replace(one, area=inset(one.area, fwhm)) if one.lines is None else one for one in alike)
@@ -294,13 +315,21 @@ def _translated(design: Design, by: Floats) -> Design:
     return replace(design.moved(float(by[0]), float(by[1])), page=design.page, part=None)
 
 
-def _grouped(designs: Sequence[Design], tolerance: float) -> tuple[tuple[int, ...], tuple[Design, ...]]:
-    """For each design the number of its group, and the first design of each group. tolerance: mm."""
+def _grouped(
+    designs: Sequence[Design], tolerance: float, bottom: int
+) -> tuple[tuple[int, ...], tuple[Design, ...]]:
+    """For each design the number of its group, and the first design of each group. tolerance: mm.
+
+    bottom: number of the lowest ones, which are in groups of their own.
+    """
     plan_of: list[int] = []
     each: list[Design] = []
-    for design in designs:
+    first = 0
+    for k, design in enumerate(designs):
+        if k == bottom:
+            first = len(each)
         # From the latest one backwards, since neighbours are most often alike.
-        alike = (k for k in range(len(each) - 1, -1, -1) if each[k].page == design.page)
+        alike = (k for k in range(len(each) - 1, first - 1, -1) if each[k].page == design.page)
         found = (k for k in alike if same(design.area, each[k].area, tolerance))
         number = next(found, len(each))
         if number == len(each):
@@ -320,8 +349,8 @@ def same(one: shapely.Geometry, other: shapely.Geometry, tolerance: float) -> bo
 def forecast_stack(stack: Stack) -> tuple[Forecast, ...]:
     """The forecast of each of `stack.each`. Raises InputError for a layer that cannot be planned."""
 
-    def of_layer(number: int, design: Design, settings: Settings) -> Forecast:
-        return forecast(design, stack.process, settings).without_report
+    def of_layer(number: int, design: Design, process: Process, settings: Settings) -> Forecast:
+        return forecast(design, process, settings).without_report
 
     return stack.of_each(of_layer)
 
@@ -355,8 +384,8 @@ def plan_stack(
     _check_settle(settle)
     of = len(stack.each)
     each = stack.of_each(
-        lambda number, design, settings: plan(
-            design, stack.process, settings, listener_of(progress, number, of), keeping=keeping
+        lambda number, design, process, settings: plan(
+            design, process, settings, listener_of(progress, number, of), keeping=keeping
         )
     )
     plans = [each[number] for number in stack.plan_of]
@@ -406,6 +435,7 @@ def _program(
     heights, chosen = [stack.z[k] for k in numbers], [programs[k] for k in numbers]
     planned = len({stack.plan_of[k] for k in numbers})
     parts = f"Layers: {len(chosen)}, {planned} of them planned, z {heights[0]:g} to {heights[-1]:g} mm"
+    parts += stack.bottom(numbers)
     top = header(stack.whole, stack.process, stack.settings, warnings, parts)
     moves = _stacked(heights, chosen, stack.process, settle)
     return verified(moves, stack.process.machine, top, at_height=any(stack.z))[0]

@@ -101,6 +101,10 @@ pass for shares."""
 _MOST_BIAS = 0.2
 """mm. Resists have a bias of micrometres; a larger one most likely was meant in µm."""
 
+_MOST_BOTTOM = 1000
+_MOST_EXPOSURE = 50.0
+"""Slicers give their first 2 to 10 layers 5 to 30 times the time of the others."""
+
 _LARGE_DOSE = 10.0
 """mJ/mm², 1000 mJ/cm². Resins of printers need 5 to 50 mJ/cm², resists up to some 500, thick SU-8 and solder
 masks up to 1000: a larger dose most likely was meant in mJ/cm². A larger value here warns less often."""
@@ -133,6 +137,8 @@ class Resin:
     shrinkage: (x, y, z), shares by which what is cured becomes shorter; swelling is below 0.
     development_bias: mm, by which edges of what stays lie farther out after development than where the dose
     is critical. Both are compensated in what is exposed (`laserpath.machine.shrinkage`).
+    bottom_layers: the lowest layers of a part, which get bottom_exposure critical doses, so that they
+    hold to the plate.
     calibrated: when and by what it was measured, a line for each time, the last one newest.
     """
 
@@ -147,6 +153,8 @@ class Resin:
     kinetics: Kinetics | None = None
     shrinkage: tuple[float, float, float] = (0.0, 0.0, 0.0)
     development_bias: float = 0.0
+    bottom_layers: int = 0
+    bottom_exposure: float = 1.0
     calibrated: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
@@ -175,6 +183,30 @@ class Resin:
                 "but must have 'negative' and 1"
             )
         _check_lengths(self)
+        _check_bottom(self)
+
+
+def _check_bottom(resin: Resin) -> None:
+    """Raise InputError for bottom layers without more light, or for more light without any."""
+    whole(resin, "bottom_layers")
+    number("resin bottom_exposure", resin.bottom_exposure)
+    if not 0 <= resin.bottom_layers <= _MOST_BOTTOM:
+        raise InputError(
+            f"resin bottom_layers is {resin.bottom_layers}, but must be between 0 and {_MOST_BOTTOM}"
+        )
+    if not 1 <= resin.bottom_exposure <= _MOST_EXPOSURE:
+        raise InputError(
+            f"resin bottom_exposure is {figure(resin.bottom_exposure)} critical doses, but must be between 1 "
+            f"and {_MOST_EXPOSURE:g}"
+        )
+    if (resin.bottom_layers > 0) != (resin.bottom_exposure > 1):
+        raise InputError(
+            f"resin bottom_layers is {resin.bottom_layers} and bottom_exposure "
+            f"{figure(resin.bottom_exposure)}; give both, a number of layers and their critical doses, or "
+            "neither"
+        )
+    if resin.bottom_layers and resin.tone != "negative":
+        raise InputError(f"resin bottom_layers need the tone 'negative', and this one is {resin.tone!r}")
 
 
 def _check_lengths(resin: Resin) -> None:

@@ -119,14 +119,16 @@ def test_units_are_converted_at_the_door(
     assert type(getattr(machine, field)) is type(value)
 
 
-def test_shrinkage_and_bias_of_a_resin(tmp_path: Path) -> None:
+def test_shrinkage_bias_and_bottom_layers_of_a_resin(tmp_path: Path) -> None:
     keys = "shrinkage_percent = [1, 1, 0.5]\ndevelopment_bias_um = -3\n"
+    keys += "bottom_layers = 4\nbottom_exposure = 2.5\n"
     made = profiles.resin(write(tmp_path, f'tone = "negative"\ncritical_dose_mJ_per_cm2 = 20\n{keys}'))
     assert (made.shrinkage, made.development_bias) == ((0.01, 0.01, 0.005), -0.003)
+    assert (made.bottom_layers, made.bottom_exposure) == (4, 2.5)
     text = writing.text(made)
     assert "shrinkage_percent = [1, 1, 0.5]" in text
     assert profiles.resin(write(tmp_path, text)) == made
-    assert "shrinkage" not in writing.text(Resin())
+    assert not any(key in writing.text(Resin()) for key in ("shrinkage", "bottom"))
 
 
 def test_a_spot_from_aperture_and_wavelength(tmp_path: Path) -> None:
@@ -197,6 +199,14 @@ def test_a_spot_from_aperture_and_wavelength(tmp_path: Path) -> None:
          "shrinkage in x is 30 %, but must be between -10 and 10 %"),
         ("resin", "tone", "tone = 'negative'\ndevelopment_bias_mm = 5",
          "development_bias is 5000 µm, but must be between -200 and 200 µm"),
+        ("resin", "tone", "tone = 'negative'\nbottom_layers = 4",
+         "bottom_layers is 4 and bottom_exposure 1; give both"),
+        ("resin", "tone", "tone = 'negative'\nbottom_layers = 4\nbottom_exposure = 80",
+         "bottom_exposure is 80 critical doses, but must be between 1 and 50"),
+        ("resin", "tone", "tone = 'negative'\nbottom_layers = 4000\nbottom_exposure = 8",
+         "bottom_layers is 4000, but must be between 0 and 1000"),
+        ("resin", "tone", "tone = 'positive'\nbottom_layers = 4\nbottom_exposure = 8",
+         "bottom_layers need the tone 'negative'"),
         ("resin", "tone", "tone = 'postive'", "tone 'postive' is unknown; known: negative, positive"),
         ("resin", "over_dose", "over_dose = 0.5", "over_dose is 0.5, but must be above 1"),
         ("resin", "critical", "critical_dose = 20", "did you mean critical_dose_mJ_per_"),

@@ -114,6 +114,20 @@ def test_a_resin_without_a_working_curve_is_planned_as_before() -> None:
     assert laserpath.plan_layers(TABLE[3:5], plain, QUICK).in_depth is None
 
 
+@pytest.mark.slow
+def test_bottom_layers_get_more_light_inside_and_have_walls_as_before() -> None:
+    """Three critical doses inside, and no more cured beside them than without."""
+    strong = replace(PROCESS, resin=replace(CURVE, bottom_layers=2, bottom_exposure=3.0))
+    done = laserpath.plan_layers(TABLE, strong, QUICK).in_depth
+    assert done is not None
+    assert done.cured.excess < 1.2 * in_depth().cured.excess
+    grid = depth.grid_for(table().stack.whole, PROCESS.spot, depth._PIXELS_PER_FWHM)
+    inside = shapely.contains_xy(LEG.buffer(-0.1), *np.meshgrid(grid.x(), grid.y()))
+    for program, lowest in ((done.programs[0], True), (done.programs[2], False)):
+        dose = usual_model(grid, PROCESS.spot).dose(program.executed)[inside] / CURVE.critical_dose
+        assert (np.quantile(dose, 0.1) >= 2.9) == lowest
+
+
 def stairs() -> Layers:
     """Four steps of 0.2 mm, each 0.4 mm farther out."""
     return [(H * (k + 1), shapely.box(0, 0, 0.6 + 0.4 * (k // 4), 0.8)) for k in range(16)]

@@ -203,3 +203,16 @@ def test_areas_that_are_the_same() -> None:
     assert not same(one, shapely.box(0, 0, 5, 5.01), 0.001)
     assert not same(one, one.difference(shapely.box(2, 2, 3, 3), grid_size=NODING), 0.001)
     assert not same(one, affinity.translate(one, 0.5), 0.001)
+
+
+def test_bottom_layers_get_more_light_than_those_above_and_are_planned_by_themselves() -> None:
+    process = Process(Spot(0.2), Resin(bottom_layers=2, bottom_exposure=3), Machine())
+    square = shapely.box(0, 0, 0.8, 0.8)
+    done = laserpath.plan_layers([(0.05 * k, square) for k in (1, 2, 3, 4)], process, QUICK)
+    assert done.stack.plan_of == (0, 0, 1, 1)
+    peak = [float(one.report.executed.dose.max()) for one in done.each]
+    assert 2.5 < peak[0] / peak[1] < 3.5
+    said = " ".join(done.program.replace(";", "").split())
+    assert "z 0.05 to 0.2 mm, the lowest 2 with 3 times the critical dose" in said
+    assert done.stack.bottom([0]) == ", the lowest with 3 times the critical dose"
+    assert not done.stack.bottom([2, 3])

@@ -155,6 +155,8 @@ def resin_fields(order: int) -> tuple[Field, ...]:
         Field("over_dose", NUMBER, required=False),
         Field("shrinkage", SHARE, required=False, triple=True, least=-math.inf),
         Field("development_bias", _THIN, required=False, least=-math.inf),
+        Field("bottom_layers", NUMBER, required=False, kind=int, least=0),
+        Field("bottom_exposure", NUMBER, required=False),
         Field("calibrated", required=False),
     )
 

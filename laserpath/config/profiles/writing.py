@@ -35,6 +35,8 @@ def _rows(noun: Machine | Resin | Spot) -> Iterator[tuple[str, str]]:
         known = fields.resin_fields(noun.order)
         values = {f.name: getattr(noun, f.name) for f in known if hasattr(noun, f.name)}
         values["development_bias"] = noun.development_bias or None
+        if not noun.bottom_layers:
+            values |= {"bottom_layers": None, "bottom_exposure": None}
         values["shrinkage"] = noun.shrinkage if any(noun.shrinkage) else None
         if noun.kinetics is not None:
             known = (*known, *fields.KINETICS)
