@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from io import BytesIO
@@ -196,6 +196,11 @@ RIGHT, OVER, UNDER, PAPER = "#b9c4cc", "#d55e00", "#0072b2", "#ffffff"
 """Cured as drawn, overcured, undercured (the last two from the Okabe–Ito set, which colour-blind
 readers tell apart), and neither cured nor drawn."""
 
+_SHARPEST = 2000
+"""Most pixels along a side of a raster: 3.7 for each CSS pixel of the page's width. More take megabytes."""
+_STRIP = 1 << 21
+"""Pixels of a picture that are worked on at a time: more take more memory."""
+
 _FINER = 6
 """Largest factor by which pixels are made smaller. A larger one smooths edges and takes longer to draw."""
 
@@ -241,6 +246,21 @@ def window(exposure: HasDose, box: Box, critical_dose: float, pixels: int) -> Do
     return DoseRaster(*finer(part, dose, min(_FINER, math.ceil(pixels / max(part.shape)))))
 
 
+def coarser(field: DoseRaster) -> DoseRaster:
+    """A raster of no more pixels than a page shows: the mean doses of squares of pixels."""
+    times, (rows, columns) = math.ceil(max(field.grid.shape) / _SHARPEST), field.grid.shape
+    if times < 2:
+        return field
+    across, shape = columns // times, (rows // times, columns // times)
+    kept = field.dose[: times * shape[0], : times * across]
+    sums = np.add.reduceat(kept, np.arange(0, times * across, times), axis=1)
+    dose = sums.reshape(shape[0], times, across).mean(axis=1) / times
+    grid, middle = field.grid, field.grid.pitch * (times - 1) / 2
+    return DoseRaster(
+        Grid((grid.origin[0] + middle, grid.origin[1] + middle), times * grid.pitch, shape), dose
+    )
+
+
 def coverage(design: Design, grid: Grid) -> Floats:
     """(rows, columns) fraction of each pixel that is drawn; the design may reach outside the grid."""
     x0, x1, y0, y1 = grid.extent
@@ -253,15 +273,32 @@ def coverage(design: Design, grid: Grid) -> Floats:
     return rasterise(Design(shapely.MultiPolygon(polygons)), grid).coverage
 
 
-def cure_picture(field: DoseRaster, design: Design | None) -> NDArray[np.uint8]:
+def cure_picture(field: DoseRaster, design: Design | None) -> Pixels:
     """(rows, columns, 3) colour 0..255: right, overcured and undercured shares of each pixel.
 
     Without a design everything that cures is right.
     """
-    cured = cured_fraction(field.dose, 1.0)
-    drawn = cured if design is None else coverage(design, field.grid)
+    image = np.empty((*field.grid.shape, 3), np.uint8)
+    for rows in strips(field.grid):
+        image[rows] = _cured_rows(field, design, rows)
+    return image
+
+
+def strips(grid: Grid) -> Iterator[slice]:
+    """The rows of a grid, some at a time: a picture of all of it takes 100 bytes for each pixel meanwhile."""
+    count = max(1, _STRIP // grid.shape[1])
+    for first in range(0, grid.shape[0], count):
+        yield slice(first, min(first + count, grid.shape[0]))
+
+
+def _cured_rows(field: DoseRaster, design: Design | None, rows: slice) -> Pixels:
+    """Some rows of `cure_picture`."""
+    # How steep a dose is in a row follows from those beside it.
+    first, last = max(rows.start - 1, 0), min(rows.stop + 1, field.grid.shape[0])
+    cured = cured_fraction(field.dose[first:last], 1.0)[rows.start - first : rows.stop - first]
+    drawn = cured if design is None else coverage(design, field.grid.part(rows, slice(None)))
     right = np.minimum(cured, drawn)
-    image = np.zeros((*field.grid.shape, 3))
+    image = np.zeros((*cured.shape, 3))
     for share, colour in (
         (right, RIGHT),
         (cured - right, OVER),
@@ -286,8 +323,6 @@ _TICK = 3.0
 _APART = 42.0, 30.0
 """Least distance of ticks along x and y, in CSS pixels."""
 _FEW_COLOURS = 256
-_SHARPEST = 2000
-"""Most pixels along a side of a raster: 3.7 for each CSS pixel of the page's width. More take megabytes."""
 
 
 class Paper:

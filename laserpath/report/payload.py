@@ -179,7 +179,7 @@ class _Units:
 
 def _dose(exposed: ShownProgram) -> tuple[dict[str, Any], int]:
     """The raster of the dose, and the factor by which its pixels are wider than the computed ones."""
-    grid, dose = exposed.grid, exposed.dose / exposed.process.resin.critical_dose
+    grid, dose = exposed.grid, exposed.dose
     times = math.ceil(math.sqrt(dose.size / PIXELS))
     (x0, y0), pitch = grid.origin, grid.pitch
     if times > 1 and times * pitch <= exposed.fwhm / _PIXELS_PER_FWHM:
@@ -190,6 +190,7 @@ def _dose(exposed: ShownProgram) -> tuple[dict[str, Any], int]:
         blocks = dose[:rows, :columns].reshape(rows // times, times, columns // times, times)
         dose, middle = blocks.mean(axis=(1, 3)), pitch * (times - 1) / 2
         x0, y0, pitch = x0 + middle, y0 + middle, times * pitch
+    dose = dose / exposed.process.resin.critical_dose
     wave = ndimage.spline_filter(dose, order=3, mode="mirror", output=np.float64)
     step = max(_STEP, float(np.abs(wave).max()) / 2**20)
     values = np.rint(wave / step).astype(np.int64)

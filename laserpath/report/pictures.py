@@ -37,6 +37,7 @@ from laserpath.report.canvas import (
     Mark,
     Paper,
     add_key,
+    coarser,
     coloured,
     coverage,
     cure_picture,
@@ -44,6 +45,7 @@ from laserpath.report.canvas import (
     hexes,
     map_sheet,
     rgb,
+    strips,
     window,
 )
 from laserpath.report.data import PageData, Picture, Place, ShownProgram, Track
@@ -65,14 +67,11 @@ _INSIDE, _OUTSIDE = "#5b7f95", "#e69f00"
 def doses(exposed: ShownProgram) -> str:
     """The dose by area, inside the design and around it; of all that is exposed if there is no design."""
     resin = exposed.process.resin
-    dose = exposed.dose / resin.critical_dose
-    lit = dose[dose > _LIT]
+    lit = exposed.dose[exposed.dose > _LIT * resin.critical_dose] / resin.critical_dose
     top = 1.1 * float(max(np.percentile(lit, 99.9), 1.0)) if lit.size else 1.1
     bins, heights, marks = np.linspace(0, top, _BINS + 1), [], []
-    for share, colour, label in _shares(exposed, dose):
-        seen = share > 0
-        weights = 100 * share[seen] / max(float(share.sum()), 1e-12)
-        heights.append((np.histogram(np.clip(dose[seen], 0, top), bins, weights=weights)[0], colour))
+    for height, (colour, label) in zip(_areas_by_dose(exposed, bins), _parts(exposed), strict=True):
+        heights.append((100 * height / max(float(height.sum()), 1e-12), colour))
         marks.append(Mark(label, fill=colour))
     sheet = Paper(WIDTH, 2.75)
     ax = Axes(sheet, (0.62, 1.0, WIDTH - 0.9, 1.6), (0, top), (0, _room(*(height for height, _ in heights))))
@@ -101,16 +100,36 @@ def _room(*heights: Floats) -> float:
     return 1.05 * max((float(height.max(initial=0)) for height in heights), default=0.0) or 1.0
 
 
-def _shares(exposed: ShownProgram, dose: Floats) -> list[tuple[Floats, str, str]]:
-    """(share of each pixel, colour, label) of each histogram."""
+def _parts(exposed: ShownProgram) -> tuple[tuple[str, str], ...]:
+    """(colour, label) of each histogram of the dose."""
     if exposed.design is None:
-        return [((dose > _LIT).astype(np.float64), _INSIDE, "exposed")]
-    inside = coverage(exposed.design, exposed.grid)
-    around = exposed.design.area.buffer(_AROUND_FWHM * exposed.fwhm, quad_segs=4)
-    parts = [g for g in shapely.get_parts(around) if g.geom_type == "Polygon"]
-    near = coverage(Design(shapely.MultiPolygon(parts)), exposed.grid)
-    rim = f"outside, up to {_AROUND_FWHM:g} FWHM from it"
-    return [(inside, _INSIDE, "inside the design"), (np.maximum(near - inside, 0), _OUTSIDE, rim)]
+        return ((_INSIDE, "exposed"),)
+    return (
+        (_INSIDE, "inside the design"),
+        (_OUTSIDE, f"outside, up to {_AROUND_FWHM:g} FWHM from it"),
+    )
+
+
+def _areas_by_dose(exposed: ShownProgram, bins: Floats) -> Floats:
+    """(parts, bins) pixels of each of `_parts` by dose in critical doses; those above are in the last bin."""
+    critical, around = exposed.process.resin.critical_dose, None
+    if exposed.design is not None:
+        grown_by = exposed.design.area.buffer(_AROUND_FWHM * exposed.fwhm, quad_segs=4)
+        parts = [g for g in shapely.get_parts(grown_by) if g.geom_type == "Polygon"]
+        around = Design(shapely.MultiPolygon(parts))
+    total = np.zeros((len(_parts(exposed)), len(bins) - 1))
+    for rows in strips(exposed.grid):
+        dose = exposed.dose[rows] / critical
+        shares: list[Floats] = [(dose > _LIT).astype(np.float64)]
+        if exposed.design is not None and around is not None:
+            inside, near = (
+                coverage(one, exposed.grid.part(rows, slice(None))) for one in (exposed.design, around)
+            )
+            shares = [inside, np.maximum(near - inside, 0)]
+        for sums, share in zip(total, shares, strict=True):
+            seen = share > 0
+            sums += np.histogram(np.clip(dose[seen], 0, bins[-1]), bins, weights=share[seen])[0]
+    return total
 
 
 def powers_and_speeds(track: Track) -> str:
@@ -308,7 +327,7 @@ def dose_map(exposed: ShownProgram) -> str:
     """Dose ÷ critical dose, with the critical contour, the design's edge and the area above the limit."""
     resin, design = exposed.process.resin, exposed.design
     box = grown(exposed.box, _RIM_FWHM * exposed.fwhm)
-    field = window(exposed, box, resin.critical_dose, _PIXELS // 2)
+    field = coarser(window(exposed, box, resin.critical_dose, _PIXELS // 2))
     sheet, ax = map_sheet(box, below=0.88)
     pixels = coloured(field.dose / resin.over_dose, CIVIDIS)
     pixels[field.dose > resin.over_dose] = rgb(OVER)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from functools import cache
@@ -13,8 +14,10 @@ from exposures import Job, exposure, make_job, with_figures
 
 from laserpath.design.scene import Scene
 from laserpath.measure import inspect
-from laserpath.report.canvas import OVER, RIGHT, UNDER, cure_picture, window
+from laserpath.report import canvas
+from laserpath.report.canvas import OVER, RIGHT, UNDER, coarser, cure_picture, window
 from laserpath.report.data import LISTED, worst_places
+from laserpath.report.pictures import doses
 from laserpath.report.verdict import Verdict, judge
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
 from laserpath.types.results import Edges, Fault, Measurement, Report
@@ -144,6 +147,32 @@ def test_colours_share_the_area_as_the_figures_do() -> None:
     assert area(RIGHT) == pytest.approx(4, rel=0.06)
     assert area(OVER) <= exposed.figures.overcure
     assert area(UNDER) <= exposed.figures.undercure
+
+
+def test_a_picture_in_strips_is_that_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    design = solid(shapely.box(0, 0, 2, 1.3), shapely.Point(2.5, 1).buffer(0.4))
+    field = window(exposure(design, PROCESS), (-0.5, -0.5, 3, 2), PROCESS.resin.critical_dose, 100)
+    whole = cure_picture(field, design)
+    monkeypatch.setattr(canvas, "_STRIP", 7 * field.grid.shape[1])
+    assert np.abs(cure_picture(field, design).astype(int) - whole).max() <= 1  # by rounding
+
+
+def test_doses_are_counted_in_strips_as_in_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = disc()
+    exposed = job.page_data.exposed(job.run)
+    whole = doses(exposed)
+    monkeypatch.setattr(canvas, "_STRIP", 7 * exposed.grid.shape[1])
+    assert doses(exposed) == whole
+
+
+def test_a_coarser_raster_has_the_mean_doses_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    field = window(exposure(solid(shapely.box(0, 0, 2, 1)), PROCESS), (-1, -1, 3, 2), 0.2, 1)
+    monkeypatch.setattr(canvas, "_SHARPEST", math.ceil(max(field.grid.shape) / 3))
+    coarse = coarser(field)
+    assert coarse.grid.pitch == pytest.approx(3 * field.grid.pitch)
+    assert coarse.dose[4, 9] == pytest.approx(field.dose[12:15, 27:30].mean())
+    assert coarse.grid.x()[9] == pytest.approx(field.grid.x()[28])
+    assert coarse.grid.y()[4] == pytest.approx(field.grid.y()[13])
 
 
 def test_a_finer_window_keeps_the_dose() -> None:
