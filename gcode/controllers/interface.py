@@ -29,6 +29,9 @@ Code = tuple[str, float]
 FINE = 2000.0
 """Steps/mm of an axis that does not state them; fine enough for rounding to have no effect."""
 
+USUAL_Z = 5.0, 50.0
+"""mm/s and mm/s², of a Z of which nothing is said: what any leadscrew can do."""
+
 
 WINDOWS = ("characters", "lines", "card")
 """How a program reaches the controller: the sender counts characters and keeps the receive buffer full, or
@@ -295,9 +298,13 @@ def check_triples(limits: BlockPlanner) -> None:
             raise GcodeError(f"limit {field.name} is {value}, but must be three numbers, of x, y and z")
 
 
+def z_of(machine: Hardware) -> Pair:
+    """Highest speed, mm/s, and acceleration, mm/s², of Z, which a profile may leave out."""
+    return machine.z_speed_max or USUAL_Z[0], machine.z_acceleration or USUAL_Z[1]
+
+
 def axes_of(machine: Hardware) -> tuple[Triple, Triple, Triple]:
     """Highest speed, mm/s, acceleration, mm/s², and steps/mm of x, y and z, which a profile may leave out."""
-    rapid, ramp = machine.rapid_speed, machine.acceleration
     steps = (FINE, FINE) if machine.steps is None else machine.steps
-    speed, climb = machine.z_speed_max or min(rapid), machine.z_acceleration or min(ramp)
-    return (*rapid, speed), (*ramp, climb), (*steps, FINE)
+    speed, acceleration = z_of(machine)
+    return (*machine.rapid_speed, speed), (*machine.acceleration, acceleration), (*steps, FINE)

@@ -295,12 +295,12 @@ def write(strokes: Sequence[Stroke], process: Process, head: Iterable[str]) -> t
 
 
 def written(moves: gcode.Moves, process: Process, head: Iterable[str]) -> tuple[str, float]:
-    """The program of moves, at the machine's focus, and its write time in s. head: lines of its header."""
+    """The program of moves and its write time in s. head: lines of its header."""
     machine = process.machine
-    moves = at_focus(moves, machine, process.spot)
-    seconds = gcode.motion.execute(moves, convert.controller(machine)).write_time
+    focused = at_focus(moves, machine, process.spot)
+    seconds = gcode.motion.execute(focused, convert.controller(machine)).write_time
     head = (next(iter(head)), *EYE_SAFETY, *tuple(head)[1:], *said(machine))
-    return verified(moves, machine, head)[0], seconds
+    return verified(moves, machine, head, spot=process.spot)[0], seconds
 
 
 LETTERS = "ABCDEFGHJKLMNPQRTUVWXY"

@@ -227,9 +227,9 @@ def what_cures(plan: Plan) -> str:
     from laserpath.report.wording import area, percent
 
     figures, drawn = plan.report.executed.figures, plan.design.area.area
-    verb = "cures" if plan.process.resin.tone == "negative" else "clears"
+    share = percent(max(1 - figures.undercure / drawn, 0.0))
     return (
-        f"{verb} {percent(max(1 - figures.undercure / drawn, 0.0))} of the {area(drawn)} to expose; "
+        f"{plan.process.resin.done}s {share} of the {area(drawn)} to expose; "
         f"{area(figures.undercure, 2)} missing, {area(figures.overcure, 2)} too much"
     )
 

@@ -304,8 +304,7 @@ def _simulation_summary(simulation: Simulation, written: Iterable[Path]) -> None
     if simulation.depth:
         from laserpath.report.depth import said
 
-        done = "cure" if simulation.process.resin.tone == "negative" else "clear"
-        console.print(said(simulation.depth, done)[1], soft_wrap=True)
+        console.print(said(simulation.depth, simulation.process.resin.done)[1], soft_wrap=True)
     if simulation.best:
         console.print(f"Another power? {another_power(simulation)}", soft_wrap=True)
     if simulation.sensitivity:

@@ -15,6 +15,7 @@ import numpy as np
 import shapely
 from scipy.fft import next_fast_len
 
+from gcode.move import numbered
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError, figure
 from laserpath.physics import optics
@@ -144,10 +145,9 @@ def _cut(start: Floats, end: Floats) -> tuple[Floats, Floats]:
         hi = np.maximum(start[:, axis], end[:, axis])
         first = np.floor(lo).astype(np.int64) + 1
         count = np.maximum(np.ceil(hi).astype(np.int64) - first, 0)
-        segment = np.repeat(np.arange(n), count)
-        line = np.arange(len(segment)) - np.repeat(np.cumsum(count) - count, count) + first[segment]
+        segment, nth = numbered(count)
         owner.append(segment)
-        when.append((line - start[segment, axis]) / (end - start)[segment, axis])
+        when.append((nth + first[segment] - start[segment, axis]) / (end - start)[segment, axis])
     segment, t = np.concatenate(owner), np.clip(np.concatenate(when), 0, 1)
     order = np.lexsort((t, segment))
     segment, t = segment[order], t[order]

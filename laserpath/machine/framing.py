@@ -22,7 +22,6 @@ from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError, figure
 from laserpath.machine import convert
 from laserpath.machine.gate import verified
-from laserpath.machine.heights import at_focus
 from laserpath.machine.program import EYE_SAFETY
 from laserpath.physics import optics
 from laserpath.physics.resin import line_energy
@@ -92,7 +91,7 @@ def program(done: FramingPass, process: Process, name: str) -> str:
     moves = convert.to_moves(done.path, machine)
     share = _faintest_level(machine) / machine.power_levels
     moves = replace(moves, power=np.where(moves.on, share, 0.0))
-    return verified(at_focus(moves, machine), machine, header)[0]
+    return verified(moves, machine, header)[0]
 
 
 def framing_pass(box: Box, process: Process, *, lit: bool = False) -> FramingPass:
@@ -192,7 +191,7 @@ def tour(places: Mapping[str, Point], machine: Machine, name: str, wait: float |
     moves = _tour(places, machine, wait)
     pauses = [k + 1 for k in range(len(moves))] if wait is None and len(places) > 1 else []
     header = (f"laserpath tour of marks: {name}, all dark", *EYE_SAFETY)
-    return verified(at_focus(moves, machine), machine, header, pauses)[0]
+    return verified(moves, machine, header, pauses)[0]
 
 
 def dim_tour(places: Mapping[str, Point], process: Process, name: str, wait: float) -> tuple[str, float]:
@@ -209,7 +208,7 @@ def dim_tour(places: Mapping[str, Point], process: Process, name: str, wait: flo
         f"laserpath tour of marks: {name}, at {figure(faintest(machine))} mW for {wait:g} s each",
         *EYE_SAFETY,
     )
-    text, read = verified(at_focus(moves, machine), machine, header)
+    text, read = verified(moves, machine, header)
     dose = float(_doses_at(read.moves, process).max())
     if dose > SAFE:
         raise InputError(

@@ -1,7 +1,8 @@
 """The gate through which every program goes that laserpath writes: plan, frame, chart, greys, layers.
 
-Moves become text, the text is read back by the machine's own dialect, and unless it is certain to be dark in
-every travel, at rest, before and after, there is no program. `gcode.verify` says what is looked at.
+Moves are put at the focus of the machine, along the heights of its bed, and become text. The text is read
+back by the machine's own dialect, and unless it is certain to be dark in every travel, at rest, before and
+after, there is no program. `gcode.verify` says what is looked at.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from collections.abc import Iterable, Sequence
 import gcode
 from laserpath.base.errors import InputError
 from laserpath.machine import convert
-from laserpath.types import Machine
+from laserpath.machine.heights import at_focus
+from laserpath.types import Machine, Spot
 
 
 def verified(
@@ -20,16 +22,22 @@ def verified(
     header: Iterable[str] = (),
     pauses: Sequence[int] = (),
     *,
+    spot: Spot | None = None,
+    raised: bool = False,
     at_height: bool = False,
 ) -> tuple[str, gcode.Program]:
     """The program of moves, and what is read back from it. header: comments at its top.
 
     pauses: rows before which it waits for the user; only where all of it is dark.
+    spot: how well the bed must be followed; see `heights.bend`.
+    raised: Z is that of the machine already, not counted from the surface in focus.
     at_height: it goes to its Z also if that is 0 throughout.
 
-    Raises InputError if the program could light where it must not, whoever wrote its dialect.
+    Raises InputError if the program could light where it must not, whoever wrote its dialect, is lit beyond
+    the heights of the bed, or leaves the machine's travel in Z.
     """
     dialect = convert.dialect_of(machine)
+    moves = moves if raised else at_focus(moves, machine, spot)
     asked = moves if dialect.arcs else moves.chords(gcode.motion.ARC_TOLERANCE)
     text = gcode.write(asked, dialect, machine.s_max, header, pauses=pauses, at_height=at_height)
     try:

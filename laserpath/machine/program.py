@@ -23,7 +23,7 @@ from laserpath.base.arrays import Indices
 from laserpath.base.errors import InputError, one_line
 from laserpath.machine import convert
 from laserpath.machine.gate import verified
-from laserpath.machine.heights import at_focus, followed
+from laserpath.machine.heights import followed
 from laserpath.machine.rest import RESTS, rested
 from laserpath.physics import optics
 from laserpath.types import Machine, Point, Process, Toolpath
@@ -205,11 +205,10 @@ class MachineProgram:
     ) -> MachineProgram:
         """The program of moves as they are: its text, and the moves read back from it.
 
-        raised: their Z is that of a program already, not counted from the machine's focus.
+        raised: see `verified`.
         """
         machine = process.machine
-        moves = moves if raised else at_focus(moves, machine, process.spot)
-        text, parsed = verified(rested(moves), machine, header)
+        text, parsed = verified(rested(moves), machine, header, spot=process.spot, raised=raised)
         commanded, row = convert.toolpath_of(parsed.moves, machine)
         sent = Transmitted.of(parsed.characters, row, text.count("\n"))
         sent = replace(sent, rests=tuple(parsed.characters[:RESTS].tolist()))

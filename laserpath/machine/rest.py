@@ -15,9 +15,9 @@ import numpy as np
 
 import gcode
 from gcode import Kind
+from gcode.controllers.interface import z_of
 from laserpath.base.arrays import Floats
 from laserpath.types import Machine, Point
-from laserpath.types.process import Z_LIMITS
 
 _FILL = 0.05
 """s. GRBL's 128 bytes take 11 ms at 115200 baud, and GRBL counts dwells in steps of 50 ms; a longer one also
@@ -90,7 +90,7 @@ def way_to(
     rapid = min(machine.rapid_speed)
     rows = [(position, below, Kind.DWELL, rapid, 0.0)] if end else []
     # GRBL's G0 uses the controller's own limit instead.
-    climb = min(Z_LIMITS[0], rapid)
+    climb = min(z_of(machine)[0], rapid)
     rows += [(position, z, Kind.RAPID, climb, 0.0)] if below != z else []
     rows += [(position, z, Kind.DWELL, rapid, settle)] if settle else []
     rows += [(start, z, Kind.RAPID, rapid, 0.0)] if (position != start).any() else []

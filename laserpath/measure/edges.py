@@ -33,6 +33,7 @@ from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.compute.beside import in_parts
 from laserpath.base.errors import InputError
 from laserpath.design.scene import CORNER_FWHM, SAMPLE_FWHM, Samples, Scene
+from laserpath.physics.dose.uneven import spline_weights
 from laserpath.types import Design, Grid
 from laserpath.types.results import EPE_CAP_FWHM, Edges
 
@@ -216,20 +217,13 @@ def _value(spline: Floats, row: float, column: float) -> float:
     """A cubic B-spline with coefficients (rows, columns), which repeat, at a place in pixels."""
     rows, columns = spline.shape
     r, c = int(np.floor(row)), int(np.floor(column))
-    down, across = _weights(row - r), _weights(column - c)
+    down, across = spline_weights(row - r), spline_weights(column - c)
     value = 0.0
     for i in range(4):
         line = spline[(r - 1 + i) % rows]
         for j in range(4):
             value += down[i] * across[j] * line[(c - 1 + j) % columns]
     return value
-
-
-@njit
-def _weights(f: float) -> tuple[float, float, float, float]:
-    """Of the four coefficients around a place that is the fraction f after the second."""
-    g = 1 - f
-    return g**3 / 6, (3 * f**3 - 6 * f**2 + 4) / 6, (3 * g**3 - 6 * g**2 + 4) / 6, f**3 / 6
 
 
 HAIR_FWHM = 0.02

@@ -47,6 +47,7 @@ import shapely
 from numpy.typing import NDArray
 from scipy import ndimage
 
+from gcode.move import numbered
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.overlay import areas, clipped, minus, valid
 from laserpath.design.scene import Scene
@@ -66,7 +67,7 @@ _ROWS = 256
 _ALL_ROUND = np.ones((3, 3), dtype=bool)
 
 
-def numbered(polygons: Sequence[shapely.Polygon], grid: Grid) -> Labels:
+def labelled(polygons: Sequence[shapely.Polygon], grid: Grid) -> Labels:
     """The polygon that contains each pixel's centre: k + 1 for polygons[k]. Polygons must not overlap."""
     rows, columns = grid.shape
     rings, owner = shapely.get_rings(np.asarray(polygons, dtype=object), return_index=True)
@@ -79,8 +80,8 @@ def numbered(polygons: Sequence[shapely.Polygon], grid: Grid) -> Labels:
     low = np.clip(np.ceil(np.minimum(y0, y1)), 0, rows).astype(np.int64)
     high = np.clip(np.ceil(np.maximum(y0, y1)), 0, rows).astype(np.int64)
     count = high - low
-    edge = np.repeat(np.arange(len(count)), count)
-    row = np.arange(len(edge)) - np.repeat(np.cumsum(count) - count, count) + low[edge]
+    edge, nth = numbered(count)
+    row = nth + low[edge]
     x = x0[edge] + (row - y0[edge]) / (y1 - y0)[edge] * (x1 - x0)[edge]
     column = np.clip(np.ceil(x), 0, columns).astype(np.int64)
     labels, inside = np.zeros((rows, columns), np.int32), column < columns
@@ -360,7 +361,7 @@ def _pads_lost(seen: SeenPrint, lost: list[int]) -> tuple[list[Fault], list[int]
     """(pads that are lost, the numbers of lost parts that are nothing but one of them)."""
     if seen.pads is None:
         return [], []
-    label = numbered(seen.pads.areas.geoms, seen.grid)
+    label = labelled(seen.pads.areas.geoms, seen.grid)
     label[seen.solid.label == 0] = 0
     count = len(seen.pads.areas.geoms) + 1
     drawn, left = sizes(label, count), sizes(label, count, seen.printed)
@@ -440,7 +441,7 @@ class _Parts:
     @classmethod
     def of(cls, area: shapely.Geometry, grid: Grid) -> _Parts:
         polygons = [p for p in shapely.get_parts(area) if p.geom_type == "Polygon" and p.area > 0]
-        label = numbered(polygons, grid) if polygons else np.zeros(grid.shape, dtype=np.int32)
+        label = labelled(polygons, grid) if polygons else np.zeros(grid.shape, dtype=np.int32)
         return cls(polygons, label, sizes(label, len(polygons) + 1))
 
 

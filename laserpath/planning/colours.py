@@ -16,7 +16,6 @@ from laserpath.base.overlay import within
 from laserpath.config import project as project_file
 from laserpath.machine import convert, framing
 from laserpath.machine.gate import verified
-from laserpath.machine.heights import at_focus
 from laserpath.machine.rest import one_after_another, rested
 from laserpath.physics import optics
 from laserpath.planning.output import header_of_parts, paths_of_all
@@ -81,7 +80,7 @@ class ColourPlans:
             for one in self.plans
         ]
         top = header_of_parts(self.name, self._parts, told)
-        return verified(at_focus(one_after_another(parts, machine), machine), machine, top)[0]
+        return verified(one_after_another(parts, machine), machine, top)[0]
 
     @property
     def _parts(self) -> list[project_file.Part]:

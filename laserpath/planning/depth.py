@@ -34,6 +34,7 @@ import numpy as np
 import shapely
 from scipy import ndimage, sparse
 
+from gcode.move import numbered
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.compute.minimise import minimised
 from laserpath.base.errors import figure, one_line
@@ -380,9 +381,8 @@ class _ShareNodes:
 def _cut(path: StraightMoves, longest: float) -> tuple[Floats, Indices]:
     """The vertices of a path whose lit moves are cut into equal pieces, and the move of each piece."""
     pieces = np.where(path.on, np.maximum(np.ceil(path.length / longest - 1e-9), 1), 1).astype(np.int64)
-    source = np.repeat(np.arange(len(pieces)), pieces)
-    number = np.arange(len(source)) - (np.cumsum(pieces) - pieces)[source]
-    share = ((number + 1) / pieces[source])[:, None]
+    source, nth = numbered(pieces)
+    share = ((nth + 1) / pieces[source])[:, None]
     ends = (1 - share) * path.xy[source] + share * path.xy[source + 1]
     return np.vstack([path.xy[:1], ends]), source
 

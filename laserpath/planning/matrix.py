@@ -286,7 +286,7 @@ def plan_matrix(
     planned = plan(given, _with_room(process, max(doses)), settings, progress)
     copies, executed = _copies(planned, process, doses)
     copies = [replace(one, xy=one.xy - margin) for one in copies]
-    moves = at_focus(_joined(copies, grid, doses, focus, process), process.machine, process.spot)
+    moves = _joined(copies, grid, doses, focus, process)
     area = shapely.MultiPolygon(
         [
             shapely.transform(part, lambda xy, by=corner: xy - margin + by)
@@ -297,9 +297,10 @@ def plan_matrix(
     whole = replace(planned.design, area=area, page=None, part=None, pads=None, lines=None)
     anywhere = replace(planned.settings, origin="auto", offset=(0.0, 0.0))  # of a plan of the design alone
     top = header(whole, process, anywhere, planned.report.warnings, _said(doses, focus))
-    seconds = gcode.motion.execute(moves, convert.controller(process.machine)).write_time
+    focused = at_focus(moves, process.machine, process.spot)
+    seconds = gcode.motion.execute(focused, convert.controller(process.machine)).write_time
     items = tuple(tuple(item for item, _ in row) for row in grid.items)
-    text = verified(moves, process.machine, top)[0]
+    text = verified(moves, process.machine, top, spot=process.spot)[0]
     return DoseMatrix(
         planned, process, np.array(doses), np.array(focus), executed, whole, text, grid.size, seconds, items,
         grid.corners,

@@ -171,6 +171,7 @@ class LayerPlans:
         """Seconds that the machine takes for all layers."""
         process = self.stack.process
         moves = _stacked(self.stack.z, self.programs, process, self.settle)
+        moves = at_focus(moves, process.machine, process.spot)
         return gcode.motion.execute(moves, convert.controller(process.machine)).write_time
 
     def write(self, folder: str | Path = ".", *, apart: bool = False) -> tuple[Path, ...]:
@@ -438,18 +439,19 @@ def _program(
     parts += stack.bottom(numbers)
     top = header(stack.whole, stack.process, stack.settings, warnings, parts)
     moves = _stacked(heights, chosen, stack.process, settle)
-    return verified(moves, stack.process.machine, top, at_height=any(stack.z))[0]
+    process = stack.process
+    return verified(moves, process.machine, top, spot=process.spot, at_height=any(stack.z))[0]
 
 
 def _stacked(
     heights: Sequence[float], programs: Sequence[MachineProgram], process: Process, settle: float
 ) -> gcode.Moves:
-    """The moves of layers at their heights, one after the other, as their program has them."""
+    """The moves of layers at their heights, one after the other; Z is counted from the surface in focus."""
     # What each program was measured by: its path as written, after the rest with which it begins.
     written = {id(one): rested(convert.to_moves(one.path, process.machine)) for one in programs}
     layers = enumerate(zip(heights, programs, strict=True), 1)
     parts = [(f"layer {k} of {len(programs)}, z {z:g} mm", written[id(one)], z) for k, (z, one) in layers]
-    return at_focus(one_after_another(parts, process.machine, settle), process.machine, process.spot)
+    return one_after_another(parts, process.machine, settle)
 
 
 def _warnings(heights: Sequence[float], plans: Sequence[Plan]) -> tuple[str, ...]:

@@ -417,7 +417,7 @@ class ShownProgram:
     @property
     def done(self) -> str:
         """The effect of the light on the resin: 'cure' or 'clear'."""
-        return "cure" if self.process.resin.tone == "negative" else "clear"
+        return self.process.resin.done
 
     @cached_property
     def light(self) -> Toolpath:
@@ -494,7 +494,7 @@ class PageData:
     @property
     def done(self) -> str:
         """The effect of the light on the resin: 'cure' or 'clear'."""
-        return "cure" if self.process.resin.tone == "negative" else "clear"
+        return self.process.resin.done
 
     @property
     def tolerance(self) -> float:

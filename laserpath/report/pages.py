@@ -359,7 +359,6 @@ _NO_DESIGN = "That needs the design that it should print: give it with --design.
 def _unmeasured(exposed: ShownProgram, text: PageText) -> Verdict:
     """The answers for a program that has no design to be compared with."""
     resin = exposed.process.resin
-    done = "cure" if resin.tone == "negative" else "clear"
     relative = exposed.dose / resin.critical_dose
     cured = area(float(cured_fraction(relative, 1.0).sum()) * exposed.grid.pixel_area)
     most = float(relative.max(initial=0.0))
@@ -368,11 +367,11 @@ def _unmeasured(exposed: ShownProgram, text: PageText) -> Verdict:
         share = float((relative > resin.over_dose).sum()) * exposed.grid.pixel_area
         what += f", and {area(share)} have more than the resin's limit of {resin.over_dose:g} ×"
     answers = (
-        (f"What will {done}", f"{what}."),
+        (f"What will {resin.done}", f"{what}."),
         *([] if text.headline else [("Where it will miss", _NO_DESIGN)]),
         ("How long it takes", _how_long(exposed)),
     )
-    plain = f"{done.capitalize()}s {cured} in {duration(exposed.run.write_time)}."
+    plain = f"{resin.done.capitalize()}s {cured} in {duration(exposed.run.write_time)}."
     return Verdict("", text.headline or plain, answers, ())
 
 

@@ -149,7 +149,7 @@ def _scales(process: Process, fwhm: float) -> dict[str, Any]:
         "critical": process.resin.critical_dose,
         "order": process.resin.order,
         "over": process.resin.over_dose,
-        "done": "cure" if process.resin.tone == "negative" else "clear",
+        "done": process.resin.done,
         "themes": _THEMES,
         "doses": CIVIDIS,
     }

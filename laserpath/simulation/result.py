@@ -271,11 +271,7 @@ def _in_depth(simulation: Simulation) -> Sequence[Picture]:
         return ()
     from laserpath.report import depth  # JSON alone need not wait for it
 
-    return depth.pictures(simulation.depth, _done(simulation))
-
-
-def _done(simulation: Simulation) -> str:
-    return "cure" if simulation.process.resin.tone == "negative" else "clear"
+    return depth.pictures(simulation.depth, simulation.process.resin.done)
 
 
 def exposed(simulation: Simulation) -> ShownProgram:
@@ -296,7 +292,7 @@ def answers(simulation: Simulation) -> Iterator[tuple[str, str]]:
     if simulation.depth is not None:
         from laserpath.report import depth
 
-        yield depth.said(simulation.depth, _done(simulation))
+        yield depth.said(simulation.depth, simulation.process.resin.done)
 
 
 def what_it_is(simulation: Simulation) -> str:
@@ -355,9 +351,8 @@ def draw(simulation: Simulation) -> str:
         size=(f"{width:.4f}mm", f"{height:.4f}mm"), viewBox=f"0 0 {width:.4f} {height:.4f}", debug=False
     )
     resin = simulation.process.resin
-    done = "cures" if resin.tone == "negative" else "is cleared"
     drawing.set_desc(
-        title=f"What {done}: {printable(simulation.name)}",
+        title=f"What {resin.done}s: {printable(simulation.name)}",
         desc=f"as executed; one unit is one mm; the lower left corner is x {x0:.4f}, y {y0:.4f} mm",
     )
     corner = (x0, y1)

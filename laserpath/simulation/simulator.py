@@ -159,20 +159,19 @@ def _warnings(
 def _of_dose(executed: PathExposure, process: Process) -> Iterator[str]:
     """A dose that is too low or too high."""
     dose, resin = executed.figures, process.resin
-    done = "cures" if resin.tone == "negative" else "is cleared"
     if dose.cured == 0:
         yield (
-            f"nothing {done}: the largest dose executed is {number(dose.dose_max, 2)} of the critical one; "
-            f"it would take more than {number(1 / max(dose.dose_max, 1e-12), 2)} times the dose"
+            f"nothing {resin.done}s: the largest dose executed is {number(dose.dose_max, 2)} of the critical "
+            f"one; it would take more than {number(1 / max(dose.dose_max, 1e-12), 2)} times the dose"
         )
     if dose.dose_max > _OVER * resin.over_dose:
         yield (
             f"the largest dose as executed is {number(dose.dose_max)} critical doses, at "
             f"{place(dose.brightest, optics.fwhm(process.spot))} mm: {area(dose.over_dosed, 2)} of the "
-            f"{area(dose.cured, 2)} that {done} get more than the resin's limit of {resin.over_dose:g}"
+            f"{area(dose.cured, 2)} that {resin.done}s get more than the resin's limit of {resin.over_dose:g}"
         )
     if executed.overflow:
-        yield f"what {done} reaches beyond the area that is simulated: the dose is far too high"
+        yield f"what {resin.done}s reaches beyond the area that is simulated: the dose is far too high"
 
 
 def _of_shift(shift: Point, fwhm: float) -> Iterator[str]:

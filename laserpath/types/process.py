@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import gcode
-from gcode.controllers.interface import WINDOWS
+from gcode.controllers.interface import WINDOWS, z_of
 from laserpath.base.arrays import Floats
 from laserpath.base.checks import between, number, positive, whole
 from laserpath.base.errors import InputError, PlausibilityWarning, figure
@@ -185,6 +185,11 @@ class Resin:
         _check_lengths(self)
         _check_bottom(self)
 
+    @property
+    def done(self) -> str:
+        """What a dose above the critical one does, as a verb: 'cure', or 'clear' in a positive resist."""
+        return "cure" if self.tone == "negative" else "clear"
+
 
 def _check_bottom(resin: Resin) -> None:
     """Raise InputError for bottom layers without more light, or for more light without any."""
@@ -310,10 +315,6 @@ class Heights:
         low = (1 - u) * z[j, i] + u * z[j, i + 1]
         high = (1 - u) * z[j + 1, i] + u * z[j + 1, i + 1]
         return np.asarray((1 - v) * low + v * high)
-
-
-Z_LIMITS = 5.0, 50.0
-"""mm/s and mm/s², of a Z of which nothing is said: what any leadscrew can do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -501,12 +502,10 @@ def _check_z(machine: Machine, slope: float) -> None:
         ("z_speed_max", "mm/s", max(machine.rapid_speed)),
         ("z_acceleration", "mm/s²", max(machine.acceleration)),
     )
-    for (name, unit, along), usual in zip(keys, Z_LIMITS, strict=True):
-        own = getattr(machine, name)
-        limit = usual if own is None else own
+    for (name, unit, along), limit in zip(keys, z_of(machine), strict=True):
         if slope * along > limit:
             key = f"{name}_{unit.replace('/', '_per_').replace('²', '2')}"
-            hint = f"; put {key} into the profile if Z can do more" if own is None else ""
+            hint = f"; put {key} into the profile if Z can do more" if getattr(machine, name) is None else ""
             raise InputError(
                 f"on the bed's steepest slope, {100 * slope:.2g} %, Z would need {slope * along:.3g} {unit}, "
                 f"above {limit:g} {unit} of machine {machine.name!r}: level the bed, or let x and y be "

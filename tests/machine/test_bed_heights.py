@@ -129,8 +129,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, text: str, words:
 @pytest.mark.parametrize("name", sorted(gcode.DIALECTS))
 def test_programs_follow_the_bed_in_every_dialect(name: str) -> None:
     machine = replace(FOLLOWING, dialect=name, s_max=0.0)
-    moves = at_focus(cross(machine), machine)
-    text, program = verified(moves, machine)
+    text, program = verified(cross(machine), machine)
     found = program.moves
     dialect = convert.dialect_of(machine)
     assert not [one for one in gcode.check(text, dialect, convert.envelope(machine, dialect)) if one.error]
@@ -156,7 +155,7 @@ def test_a_program_along_the_bed_is_simulated_as_the_flat_one() -> None:
         FOLLOWING, dialect="generic", acceleration=(1e7, 1e7), z_acceleration=1e7, baud=None, segment_rate=1e6
     )  # at its speed at once: its dose is power ÷ speed
     process = Process(Spot(0.4), machine=machine)
-    texts = [verified(moves, machine)[0] for moves in (cross(machine), at_focus(cross(machine), machine))]
+    texts = [verified(cross(machine), machine, raised=raised)[0] for raised in (True, False)]
     flat, along = (simulate(text, process, name="strokes") for text in texts)
     assert "heights" not in " ".join(along.warnings)
     assert along.executed.dose == pytest.approx(flat.executed.dose, abs=2e-3 * flat.executed.dose.max())
@@ -264,7 +263,7 @@ def test_a_program_says_that_it_follows_the_bed() -> None:
     xy = np.array([(x, y) for y in range(1, 9) for x in ((1, 9) if y % 2 else (9, 1))], dtype=float)
     power = np.where(np.arange(15) % 2, 0.0, 0.5)
     lines = gcode.Moves.straight(xy, power, np.full(15, 20.0), power == 0, dynamic=True)
-    text = verified(at_focus(lines, plane), plane, said(plane))[0]
+    text = verified(lines, plane, said(plane))[0]
     assert "Z follows the bed, whose heights are -0.4 to 0.8 mm" in text
     found = simulate(text, Process(Spot(0.2), machine=plane), name="lines")
     assert not [one for one in found.warnings if "heights" in one]

@@ -24,7 +24,7 @@ from shapes import minus, plus
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for, rasterise
 from laserpath.measure import edge_errors, inspect
-from laserpath.measure.inspection import numbered
+from laserpath.measure.inspection import labelled
 from laserpath.report import PageData
 from laserpath.report.data import marked, worst_places
 from laserpath.report.verdict import Verdict, judge
@@ -275,7 +275,7 @@ def test_pixels_have_the_number_of_the_polygon_that_their_centre_is_in() -> None
     ring = minus(shapely.Point(5, 5).buffer(4), shapely.Point(5, 5).buffer(3))
     parts = [ring, shapely.Point(5, 5).buffer(2.9), box(10.01, 1, 10.3, 9.2), box(10.31, 0.6, 14, 9)]
     grid = Grid((0.13, 0.27), 0.5, (20, 28))
-    found = numbered(parts, grid)
+    found = labelled(parts, grid)
     x, y = np.meshgrid(grid.x(), grid.y())
     expected = sum((k + 1) * shapely.contains_xy(part, x, y) for k, part in enumerate(parts))
     assert np.array_equal(found, expected)

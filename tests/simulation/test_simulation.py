@@ -54,6 +54,8 @@ AT_ONCE = Machine(
     baud=None,
     segment_rate=1e6,
     look_ahead=200,
+    z_speed_max=1e3,
+    z_acceleration=1e7,
 )
 """A machine that is at its speed at once, so that the dose is power ÷ speed as written."""
 

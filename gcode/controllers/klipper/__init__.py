@@ -14,7 +14,7 @@ import numpy as np
 
 from gcode.commands import PRINTER_G, PRINTER_IGNORED
 from gcode.controllers.common import Executed, Ramps, pauses, places
-from gcode.controllers.interface import FINE, Controller, Hardware, Notation
+from gcode.controllers.interface import FINE, Controller, Hardware, Notation, z_of
 from gcode.controllers.klipper import planner
 from gcode.controllers.shapers import Impulses, Shaper, impulses_of
 from gcode.errors import GcodeError
@@ -95,11 +95,12 @@ class Klipper(Controller):
     @classmethod
     def of(cls, machine: Hardware) -> Klipper:
         """It has one limit for all directions: that of the slower axis."""
+        z_speed, z_acceleration = z_of(machine)
         return cls(
             max_velocity=min(machine.rapid_speed), max_accel=min(machine.acceleration),
             square_corner_velocity=machine.square_corner_velocity,
             minimum_cruise_ratio=machine.minimum_cruise_ratio,
-            max_z_velocity=machine.z_speed_max, max_z_accel=machine.z_acceleration,
+            max_z_velocity=z_speed, max_z_accel=z_acceleration,
             steps=None if machine.steps is None else (*machine.steps, FINE), shapers=machine.shapers,
         )  # fmt: skip
 

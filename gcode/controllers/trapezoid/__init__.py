@@ -12,14 +12,11 @@ from typing import ClassVar
 import numpy as np
 
 from gcode.controllers.common import LENGTH_MIN, Executed, Ramps, places
-from gcode.controllers.interface import Controller, Hardware, Pair, Triple
+from gcode.controllers.interface import USUAL_Z, Controller, Hardware, Pair, Triple, z_of
 from gcode.controllers.trapezoid.planner import on_steps, profile
 from gcode.errors import GcodeError
 from gcode.levels import quantise
 from gcode.move import Ints, Moves
-
-_Z_SPEED, _Z_ACCELERATION = 10.0, 100.0
-"""mm/s and mm/s², of a Z of which nothing is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +41,8 @@ class Limits(Controller):
     look_ahead: int = 15
     segment_rate: float = 250.0
     steps: Pair | None = None
-    z_speed: float = _Z_SPEED
-    z_acceleration: float = _Z_ACCELERATION
+    z_speed: float = USUAL_Z[0]
+    z_acceleration: float = USUAL_Z[1]
 
     @property
     def triple(self) -> Triple:
@@ -66,11 +63,11 @@ class Limits(Controller):
 
         A planner with a buffer of n moves sees n − 1 of them when it plans the start of the next one.
         """
+        z_speed, z_acceleration = z_of(machine)
         return cls(
             speed_max=machine.rapid_speed, rapid=machine.rapid_speed, acceleration=machine.acceleration,
             junction_deviation=machine.junction_deviation, look_ahead=max(int(machine.look_ahead) - 1, 1),
-            segment_rate=machine.segment_rate, z_speed=machine.z_speed_max or _Z_SPEED,
-            z_acceleration=machine.z_acceleration or _Z_ACCELERATION,
+            segment_rate=machine.segment_rate, z_speed=z_speed, z_acceleration=z_acceleration,
         )  # fmt: skip
 
     @property

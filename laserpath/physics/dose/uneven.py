@@ -53,8 +53,8 @@ def basis(dose_map: DoseMap, xy: Floats) -> tuple[np.ndarray, Floats]:
 
 
 @njit
-def _weights(t: float) -> tuple[float, float, float, float]:
-    """Of the four coefficients of an interval, at its fraction t."""
+def spline_weights(t: float) -> tuple[float, float, float, float]:
+    """Of the four coefficients around a place that is the fraction t after the second of them."""
     r = 1 - t
     return r**3 / 6, (3 * t**3 - 6 * t**2 + 4) / 6, (3 * r**3 - 6 * r**2 + 4) / 6, t**3 / 6
 
@@ -82,7 +82,7 @@ def _acting(coefficients: Floats, box: Floats, xy: Floats, share: Floats, slope:
     for m in range(len(xy)):
         i, v, down = _place(xy[m, 1], box[1], box[3], rows)
         j, u, across = _place(xy[m, 0], box[0], box[2], columns)
-        by_row, by_column, d_row, d_column = _weights(v), _weights(u), _slopes(v), _slopes(u)
+        by_row, by_column, d_row, d_column = spline_weights(v), spline_weights(u), _slopes(v), _slopes(u)
         s = s_x = s_y = 0.0
         for a in range(4):
             along = along_x = 0.0
@@ -102,7 +102,7 @@ def _basis(rows: int, columns: int, box: Floats, xy: Floats, number: np.ndarray,
     for m in range(len(xy)):
         i, v, _ = _place(xy[m, 1], box[1], box[3], rows)
         j, u, _ = _place(xy[m, 0], box[0], box[2], columns)
-        by_row, by_column = _weights(v), _weights(u)
+        by_row, by_column = spline_weights(v), spline_weights(u)
         for a in range(4):
             for b in range(4):
                 number[m, 4 * a + b] = (i + a) * columns + j + b

@@ -38,6 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
+from gcode.move import numbered
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.errors import InputError, figure
 from laserpath.physics import optics
@@ -154,8 +155,7 @@ def lit_tiles(uv: Floats, reach: int, radicals: Bools) -> LitTiles:
     high = np.clip(np.floor((uv + reach) / SIDE), -1, [across - 1, down - 1]).astype(np.int64)
     size = np.maximum(high - low + 1, 0)
     count = size[:, 0] * size[:, 1]
-    point = np.repeat(np.arange(len(uv)), count)
-    within = np.arange(len(point)) - np.repeat(np.cumsum(count) - count, count)
+    point, within = numbered(count)
     width = np.maximum(size[point, 0], 1)
     tile = (low[point, 1] + within // width) * across + low[point, 0] + within % width
     order = np.argsort(tile, kind="stable")

@@ -7,6 +7,7 @@ from typing import Self
 
 import numpy as np
 
+from gcode.move import numbered
 from laserpath.base.arrays import Floats, Indices, not_complex
 from laserpath.base.errors import InputError, one_line
 
@@ -79,10 +80,10 @@ class Flashes:
         begin = np.cumsum(duration) - duration
         far, slow = length[lit] / (_APART_FWHM * fwhm), duration[lit] / _LONGEST
         count = np.maximum(np.ceil(np.maximum(far, slow) - 1e-9), 1).astype(np.int64)
-        piece = np.repeat(lit, count)
-        within = np.arange(len(piece)) - np.repeat(np.cumsum(count) - count, count)
-        fraction = (within + 0.5) / np.repeat(count, count)
-        return cls(piece, fraction, 1 / np.repeat(count, count), begin[piece] + fraction * duration[piece])
+        which, within = numbered(count)
+        piece, parts = lit[which], count[which]
+        fraction = (within + 0.5) / parts
+        return cls(piece, fraction, 1 / parts, begin[piece] + fraction * duration[piece])
 
     def on(self, ends: Floats, energy: Floats) -> Light:
         """The light of a polyline (P + 1, 2) mm whose pieces have the energies (P,), mJ."""

@@ -31,6 +31,7 @@ from scipy import ndimage
 import gcode
 from gcode.compiled import cached
 from gcode.motion.response import PowerRules, centred, light, neighbour
+from gcode.move import numbered
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.arrays import Indices as Ints
 from laserpath.base.compute.beside import in_parts
@@ -633,8 +634,7 @@ def _along(ends: Floats, lit: Bools, apart: float) -> Floats:
     """(K, 2) mm, places on the lit pieces with these ends (P+1, 2), one in each square of side `apart`."""
     start, way = ends[:-1][lit], np.diff(ends, axis=0)[lit]
     count = np.ceil(np.hypot(*way.T) / apart).astype(np.int64).clip(1)
-    piece = np.repeat(np.arange(len(count)), count)
-    nth = np.arange(len(piece)) - np.repeat(np.cumsum(count) - count, count)
+    piece, nth = numbered(count)
     xy = start[piece] + way[piece] * ((nth + 0.5) / count[piece])[:, None]
     _, first = np.unique(np.floor(xy / apart).astype(np.int64), axis=0, return_index=True)
     return np.asarray(xy[first])

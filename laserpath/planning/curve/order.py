@@ -29,6 +29,7 @@ from scipy.spatial import cKDTree
 
 import gcode
 from gcode.compiled import cached
+from gcode.move import numbered
 from laserpath.base.arrays import Bools, Floats, Indices, runs
 from laserpath.machine import convert
 from laserpath.physics import optics
@@ -383,9 +384,8 @@ def subdivide(stroke: Floats, longest: float) -> Floats:
     """The polyline (K, 2) with each segment cut into equal pieces of at most `longest` mm."""
     step = np.diff(stroke, axis=0)
     count = np.maximum(1, np.ceil(np.hypot(*step.T) / longest - 1e-9)).astype(np.int64)
-    segment = np.repeat(np.arange(len(step)), count)
-    k = np.arange(len(segment)) - np.repeat(np.cumsum(count) - count, count)
-    return np.vstack([stroke[segment] + (k / count[segment])[:, None] * step[segment], stroke[-1:]])
+    segment, nth = numbered(count)
+    return np.vstack([stroke[segment] + (nth / count[segment])[:, None] * step[segment], stroke[-1:]])
 
 
 def join(strokes: Sequence[Floats], line_energy: Sequence[Floats], machine: Machine) -> EnergyPath:

@@ -373,7 +373,7 @@ def _times(ratio: float) -> str:
 def _groups(comparison: Comparison) -> Iterator[tuple[str, list[Picture]]]:
     """(heading, pictures side by side)."""
     resin, some = comparison.process.resin, comparison.simulations
-    done = "cure" if resin.tone == "negative" else "clear"
+    done = resin.done
     against = " against the design" if comparison.design else ""
     yield (
         f"What will {done}",
