@@ -57,6 +57,7 @@ def test_the_first_plan_after_an_installation_is_said_to_compile(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, kept: bool
 ) -> None:
     """Forecast with what was compiled before and without: the difference is what the line says."""
+    monkeypatch.setattr(costs, "pace", lambda: 1.0)  # the line is rounded to one digit
     monkeypatch.setattr(costs, "is_kept", lambda _: True)
     later = estimated(capsys, "bar.svg")["plan_s"]
     monkeypatch.setattr(costs, "is_kept", lambda _: kept)
