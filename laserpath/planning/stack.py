@@ -385,8 +385,8 @@ def plan_stack(
     _check_settle(settle)
     of = len(stack.each)
     each = stack.of_each(
-        lambda number, design, process, settings: plan(
-            design, process, settings, listener_of(progress, number, of), keeping=keeping
+        lambda number, design, process, settings: _lighter(
+            plan(design, process, settings, listener_of(progress, number, of), keeping=keeping)
         )
     )
     plans = [each[number] for number in stack.plan_of]
@@ -396,6 +396,16 @@ def plan_stack(
     )  # fmt: skip
     program = _program(stack, _programs(plans, found), settle, warnings, range(len(plans)))
     return LayerPlans(stack, each, settle, program, warnings, found)
+
+
+def _lighter(made: Plan) -> Plan:
+    """The plan with the dose of its program only, in single precision: all of 40 layers take gigabytes."""
+    report = made.report
+    start, commanded = (
+        one and replace(one, dose=np.zeros((0, 0))) for one in (report.start, report.commanded)
+    )
+    executed = replace(report.executed, dose=report.executed.dose.astype(np.float32))
+    return replace(made, report=replace(report, executed=executed, start=start, commanded=commanded))
 
 
 def _in_depth(stack: Stack, plans: Sequence[Plan], progress: ColourListener | None) -> InDepth | None:
