@@ -168,7 +168,10 @@ class CuredPart:
 
 
 class Curing:
-    """Adds up a part's layers from the top down. light: (rows, columns) mJ/mm², L at the next layer's top."""
+    """Adds up a part's layers from the top down. light: (rows, columns) mJ/mm², L at the next layer's top.
+
+    undersides: (N,) mm, arrays of what cures below and is missing above pixels of undersides.
+    """
 
     def __init__(self, columns: Columns, resin: Resin) -> None:
         self._columns = columns
@@ -180,11 +183,14 @@ class Curing:
         self._missing = self._excess = 0.0
         self._owner = np.full(shape, _NEVER, np.int16)  # overhang whose print-through goes on here
         self._depth = np.zeros(shape)
+        self._lacking = np.zeros(shape)  # missing in the layers down to the next underside
+        self._off = np.zeros(shape)  # what is missing above and cures below the underside of the owner
+        self.undersides: list[Floats] = []
         self._sums = {name: np.zeros(count) for name in ("through", "deepest", "short")}
         self._later: dict[int, int | None] = {}
 
-    def add(self, dose: Floats) -> None:
-        """The next layer below. dose: (rows, columns) mJ/mm², at its top."""
+    def add(self, dose: Floats) -> Floats:
+        """The next layer below. dose: (rows, columns) mJ/mm², at its top. Returns what of it cures, mm."""
         k, columns = self._next, self._columns
         thick, solid = float(columns.thickness[k]), columns.solid[k]
         self._above.append((k, self.light.astype(np.float32)))
@@ -197,20 +203,24 @@ class Curing:
         over = columns.overhang[k]
         if over is not None:
             self._owner[over], self._depth[over] = k, 0.0
+            self._off[over] = self._lacking[over]
             self._later[k] = self._gelled(k, over)
         self._next -= 1
+        return cured
 
     def _follow(self, k: int, cured: Floats, thick: float) -> None:
         """Add what cures below overhangs, and what is missing above them, in layer k."""
         columns, sums = self._columns, self._sums
-        self._owner[columns.solid[k]] = _NEVER
+        self._lacking = np.where(columns.solid[k], self._lacking + (thick - cured), 0.0)
+        self._ended(columns.solid[k])
         on = self._owner >= 0
         if on.any():
             owner = self._owner[on]
             self._depth[on] += cured[on]
             sums["through"] += np.bincount(owner, cured[on], len(columns.solid))
             np.maximum.at(sums["deepest"], owner, self._depth[on])
-            self._owner[on & (cured < thick * (1 - 1e-9))] = _NEVER
+            self._off[on] += cured[on]
+            self._ended(cured < thick * (1 - 1e-9))
         short = (columns.start[k] > PLATE) & (cured < thick)
         starts = columns.start[k][short]
         for first in np.unique(starts).tolist():
@@ -218,6 +228,13 @@ class Curing:
             if over is not None:
                 here = short & (columns.start[k] == first) & over
                 sums["short"][first] += float((thick - cured[here]).sum())
+
+    def _ended(self, where: Bools) -> None:
+        """Nothing more cures below the undersides there."""
+        ended = where & (self._owner >= 0)
+        if ended.any():
+            self.undersides.append(self._off[ended].astype(np.float32))
+            self._owner[ended] = _NEVER
 
     def _gelled(self, k: int, over: Bools) -> int | None:
         """`Overhang.later` of the overhang `over` of layer k."""
@@ -232,6 +249,7 @@ class Curing:
 
     def result(self) -> CuredPart:
         """What the part is after its lowest layer."""
+        self._ended(np.ones(self._owner.shape, bool))
         columns, area = self._columns, self._columns.grid.pixel_area
         overhangs = []
         for k, over in enumerate(columns.overhang):

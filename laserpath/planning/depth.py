@@ -44,6 +44,7 @@ from laserpath.machine import convert
 from laserpath.machine.powers import drop_dark, share_of_speed
 from laserpath.machine.program import MachineProgram
 from laserpath.measure.columns import Columns, CuredPart, Curing
+from laserpath.measure.surface import Filling, Surface, Voxels, Walls
 from laserpath.physics import optics
 from laserpath.physics.dose import DoseModel, usual_model
 from laserpath.physics.resin import dose_for_depth, path_energy
@@ -98,12 +99,16 @@ class InDepth:
 
     programs: (K,) of the layers, lowest first; equal ones are the same.  undimmed: what would cure if each
     layer were exposed as it is planned by itself.  cured: what cures.  dimmed: number of different programs.
+    surface, undimmed_surface: distances from the drawn surface.  shape: of the part, for pictures.
     """
 
     programs: tuple[MachineProgram, ...]
     undimmed: CuredPart
     cured: CuredPart
     dimmed: int
+    surface: Surface
+    undimmed_surface: Surface
+    shape: Voxels
 
     __repr__ = one_line
 
@@ -124,7 +129,11 @@ class InDepth:
 
     def as_dict(self) -> dict[str, object]:
         """Plain numbers by name, for JSON: lengths in mm, volumes in mm³."""
-        return {"cured": self.cured.as_dict(), "undimmed": self.undimmed.as_dict(), "programs": self.dimmed}
+        return {
+            "cured": {**self.cured.as_dict(), "surface": self.surface.as_dict()},
+            "undimmed": {**self.undimmed.as_dict(), "surface": self.undimmed_surface.as_dict()},
+            "programs": self.dimmed,
+        }
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -190,21 +199,48 @@ def planned_in_depth(
     each = {
         id(one): (one, rasterise(area, grid).coverage >= 0.5) for one, area in zip(plans, drawn, strict=True)
     }
+    drawn_of = {id(one): area for one, area in zip(plans, drawn, strict=True)}
     solid = [each[id(one)][1] for one in plans]
     layer_of = lru_cache(_AT_A_TIME)(lambda key: _PlannedLayer.of(each[key][0], grid))
     columns = Columns.of(grid, solid, thickness, fwhm)
-    undimmed, cured = Curing(columns, process.resin), Curing(columns, process.resin)
+    made, alone = (_Cure.of(columns, process) for _ in range(2))
+    filling = Filling(columns)
     programs: list[MachineProgram] = []
     for k in reversed(range(len(plans))):
-        bounds = _DoseBounds.of(columns, k, cured.light, plans[k].process.resin, fwhm)
+        bounds = _DoseBounds.of(columns, k, made.curing.light, plans[k].process.resin, fwhm)
         layer = layer_of(id(plans[k]))
         found = layer.within(bounds)
-        undimmed.add(layer.dose)
-        cured.add(found.dose)
+        alone.add(drawn_of[id(plans[k])], k, layer.dose, layer)
+        filling.add(k, made.add(drawn_of[id(plans[k])], k, found.dose, found))
         programs.append(found.program)
         told(len(programs), len(plans))
     dimmed = len({id(one) for one in programs})
-    return InDepth(tuple(reversed(programs)), undimmed.result(), cured.result(), dimmed)
+    (part, surface), (undimmed, before) = made.result(), alone.result()
+    return InDepth(tuple(reversed(programs)), undimmed, part, dimmed, surface, before, filling.result())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Cure:
+    """What some doses of the layers cure, and the walls of that."""
+
+    columns: Columns
+    curing: Curing
+    walls: Walls
+
+    @classmethod
+    def of(cls, columns: Columns, process: Process) -> _Cure:
+        """Nothing yet."""
+        return cls(columns, Curing(columns, process.resin), Walls(process.spot, process.resin))
+
+    def add(self, drawn: Design, k: int, dose: Floats, like: object) -> Floats:
+        """Layer k, from the top down, and what of it cures, mm. like: as in `Walls.add`."""
+        self.walls.add(drawn, self.columns, k, np.maximum(dose, 0) + self.curing.light, like)
+        return self.curing.add(dose)
+
+    def result(self) -> tuple[CuredPart, Surface]:
+        """The part, and its surface."""
+        part = self.curing.result()
+        return part, self.walls.with_undersides(self.curing.undersides, self.columns.grid.pixel_area)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -69,6 +69,7 @@ class Stack:
     each: the distinct layers to plan, where they were drawn.  offsets: mm, that place each by the origin.
     drawn: (mm) area of each as drawn, on the machine; `each` is inset from it if light in depth is planned.
     notes: why the work zero was moved; and the warnings of the layers' designs.
+    full: whether a page is wanted.
     """
 
     z: tuple[float, ...]
@@ -80,16 +81,22 @@ class Stack:
     offsets: tuple[Point, ...]
     drawn: tuple[Design, ...]
     notes: tuple[str, ...] = ()
+    full: bool = True
 
     __repr__ = one_line
+
+    @property
+    def paged(self) -> bool:
+        """Whether it will have a page: it shows what light in depth cures."""
+        return self.full and applies(self.process.resin, len(self.z))
 
     def places(self, folder: str | Path = ".", *, apart: bool = False) -> tuple[Path, ...]:
         """The files that `LayerPlans.write` writes."""
         name, count = self.whole.name, len(self.z)
-        if not apart:
-            return (Path(folder) / f"{name}.gcode",)
+        page = (f"{name}.report.html",) * self.paged
         digits = max(3, len(str(count)))
-        return tuple(Path(folder) / f"{name}-{k:0{digits}d}.gcode" for k in range(1, count + 1))
+        each = tuple(f"{name}-{k:0{digits}d}.gcode" for k in range(1, count + 1))
+        return tuple(Path(folder) / one for one in (*(each if apart else (f"{name}.gcode",)), *page))
 
     def of_each(self, make: Callable[[int, Design, Process, Settings], Made]) -> tuple[Made, ...]:
         """The results of `make` for the distinct layers, with number, process and settings; errors name z."""
@@ -177,18 +184,33 @@ class LayerPlans:
     def write(self, folder: str | Path = ".", *, apart: bool = False) -> tuple[Path, ...]:
         """Write NAME.gcode; apart: instead NAME-001.gcode … for each layer, all or none. Returns the paths.
 
+        With light in depth also NAME.report.html, unless the settings' report was to be brief.
         A program first goes to the height of its first layer. If z 0 is the only one, it leaves Z alone.
         """
         places = self.stack.places(folder, apart=apart)
-        if not apart:
-            return write_all({places[0]: self.program})
-        programs = self.programs
-        return write_all(
-            {
-                place: _program(self.stack, programs, self.settle, self.warnings, [number])
-                for number, place in enumerate(places)
-            }
-        )
+        texts = [self.program]
+        if apart:
+            given = self.stack, self.programs, self.settle, self.warnings
+            texts = [_program(*given, [number]) for number in range(len(self.stack.z))]
+        if self.stack.paged:
+            texts.append(self.page)
+        return write_all(dict(zip(places, texts, strict=True)))
+
+    @property
+    def page(self) -> str:
+        """The page of the part, one HTML file; '' without light in depth."""
+        if self.in_depth is None:
+            return ""
+        from laserpath.report.part import PartData, part_page  # which brings the template engine
+
+        stack, found = self.stack, self.in_depth
+        return part_page(
+            PartData(
+                stack.whole, stack.process, stack.settings, stack.z, len(self.each), self.write_time,
+                found.cured, found.surface, found.undimmed, found.undimmed_surface, found.shape,
+                self.warnings,
+            )
+        )  # fmt: skip
 
 
 def plan_layers(
@@ -240,6 +262,7 @@ def stacked(
     exposed = to_expose(drawn, process.resin, spot)
     sheet = replace(exposed, page=exposed.page or page)
     origin, notes = origin_of(sheet, machine, spot, settings.origin, offset)
+    full = settings.report == "full"
     settings = replace(settings, origin=origin, report="brief")  # no layer has a report of its own
     fwhm = optics.fwhm(spot)
     plan_of, alike = _grouped(designs, _SAME_FWHM * fwhm, process.resin.bottom_layers)
@@ -259,7 +282,9 @@ def stacked(
     told = dict.fromkeys(sentence for one in designs for sentence in one.warnings)
     if process.resin.tone == "negative":
         told |= dict.fromkeys(hanging(z, [placed[number].area for number in plan_of]))
-    return Stack(z, whole, process, settings, plan_of, each, tuple(offsets), tuple(placed), (*notes, *told))
+    return Stack(
+        z, whole, process, settings, plan_of, each, tuple(offsets), tuple(placed), (*notes, *told), full
+    )
 
 
 def _checked(
@@ -400,12 +425,14 @@ def plan_stack(
 
 def _lighter(made: Plan) -> Plan:
     """The plan with the dose of its program only, in single precision: all of 40 layers take gigabytes."""
-    report = made.report
-    start, commanded = (
-        one and replace(one, dose=np.zeros((0, 0))) for one in (report.start, report.commanded)
+    report, nothing = made.report, np.zeros((0, 0))
+    light = replace(
+        report,
+        executed=replace(report.executed, dose=report.executed.dose.astype(np.float32)),
+        start=replace(report.start, dose=nothing),
+        commanded=report.commanded and replace(report.commanded, dose=nothing),
     )
-    executed = replace(report.executed, dose=report.executed.dose.astype(np.float32))
-    return replace(made, report=replace(report, executed=executed, start=start, commanded=commanded))
+    return replace(made, report=light)
 
 
 def _in_depth(stack: Stack, plans: Sequence[Plan], progress: ColourListener | None) -> InDepth | None:

@@ -21,7 +21,7 @@ from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.config import project, request
 from laserpath.machine import convert
-from laserpath.planning.stack import same
+from laserpath.planning.stack import same, stacked
 from laserpath.types import Design, Machine, Process, Resin, Settings, Spot
 
 WIDE = Process(Spot(0.4), Resin(critical_dose=0.2), Machine())
@@ -203,6 +203,20 @@ def test_areas_that_are_the_same() -> None:
     assert not same(one, shapely.box(0, 0, 5, 5.01), 0.001)
     assert not same(one, one.difference(shapely.box(2, 2, 3, 3), grid_size=NODING), 0.001)
     assert not same(one, affinity.translate(one, 0.5), 0.001)
+
+
+def test_a_part_has_a_page_if_light_in_depth_is_planned() -> None:
+    curve = Resin(critical_dose=0.14, e_c=0.085, penetration_depth=0.1)
+    layers = [(0.05, shapely.box(0, 0, 1, 1)), (0.1, shapely.box(0, 0, 1, 1))]
+
+    def names(resin: Resin, *, apart: bool = False, report: str = "full") -> list[str]:
+        made = stacked(layers, Process(Spot(0.1), resin, Machine()), Settings(report=report), name="part")
+        return [one.name for one in made.places(apart=apart)]
+
+    assert names(Resin()) == ["part.gcode"]
+    assert names(curve) == ["part.gcode", "part.report.html"]
+    assert names(curve, apart=True) == ["part-001.gcode", "part-002.gcode", "part.report.html"]
+    assert names(curve, report="brief") == ["part.gcode"]
 
 
 def test_bottom_layers_get_more_light_than_those_above_and_are_planned_by_themselves() -> None:

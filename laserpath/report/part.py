@@ -1,0 +1,246 @@
+"""The page of a part: what cures of it, layer by layer and as a whole, that can be turned.
+
+The part is a volume of `operators.volume.marcher`, as in `operators.volume.depth`, seen from twelve sides,
+from above and from below; its colour is how far its surface lies from the drawn one. These pictures are
+made beforehand, so that the page needs no WebGL. The pictures of layers are kept once for equal layers.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+from jinja2 import Template
+from PIL import Image
+from scipy import ndimage
+
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import figure
+from laserpath.measure.columns import CuredPart, Overhang
+from laserpath.measure.surface import Surface, Voxels
+from laserpath.operators.volume import Cameras, March, RayMarcher
+from laserpath.physics import optics
+from laserpath.report.canvas import OVER, PAPER, RIGHT, UNDER, rgb
+from laserpath.report.data import Picture
+from laserpath.report.pages import installed_text, records, template, versions
+from laserpath.report.toolpath_svg import printable
+from laserpath.report.wording import duration
+from laserpath.types import Design, Process, Settings
+
+_SIDES = 12
+_TILTS = (0.5, -0.5)
+"""Radians above the plate from which it is seen, and below it."""
+_SHAPE = (300, 400)
+"""(rows, columns) of a view."""
+_VIEW = np.radians(20)
+_LIGHT = np.array([-0.45, -0.35, 0.82])
+_AMBIENT = 0.45
+_RIM, _EMPTY = 2, 0.05
+_NEAR = 0.85
+"""Distance of the eye, in that at which a ball around the part fills the view's height."""
+_FLAT = 0.15
+"""Height ÷ width below which heights are stretched to be seen."""
+_LEAST = 0.01
+"""mm, least distance that has the full colour."""
+_LISTED = 40
+_PICTURES = 400
+"""Most pictures of layers in a page: of more, every second or third one is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartData:
+    """What the page of a part is made from.
+
+    whole: what all layers expose.  z: (K,) mm, tops of the layers.  planned: number of different plans.
+    cured, surface: of the part; undimmed, before: if each layer were exposed as planned by itself.
+    seconds: to write all.
+    """
+
+    whole: Design
+    process: Process
+    settings: Settings
+    z: tuple[float, ...]
+    planned: int
+    seconds: float
+    cured: CuredPart
+    surface: Surface
+    undimmed: CuredPart
+    before: Surface
+    shape: Voxels
+    warnings: tuple[str, ...]
+
+
+@cache
+def _template() -> Template:
+    return template("part.html")
+
+
+def part_page(data: PartData) -> str:
+    """The page as the text of one HTML file without outside references."""
+    x0, y0, x1, y1 = data.whole.bounds
+    size = " × ".join(figure(one, 4) for one in (x1 - x0, y1 - y0, data.z[-1]))
+    most, shape = _most(data.surface), data.shape
+    chosen = range(0, len(data.z), -(-len(data.z) // _PICTURES))
+    used = sorted({shape.picture_of[k] for k in chosen})
+    pictures = [_layer(shape, number) for number in used]
+    return str(_template().render(
+        name=printable(data.whole.name),
+        subtitle=f"laserpath report · {len(data.z)} layers, {data.planned} of them planned · {size} mm · "
+        f"spot {optics.fwhm(data.process.spot):g} mm",
+        styles=installed_text("page.css"), script=installed_text("part.js"),
+        level="fair" if data.warnings else "good", headline=_headline(data),
+        warnings=[printable(one) for one in data.warnings],
+        views=list(_views(shape, most)), sides=_SIDES, most=figure(1000 * most, 3), stretch=_stretch(shape),
+        pictures=pictures,
+        layers=[{"number": k + 1, "z": figure(data.z[k], 5), "picture": used.index(shape.picture_of[k])}
+                for k in chosen],
+        rows=_rows(data), overhangs=_overhangs(data), left=max(len(data.cured.overhangs) - _LISTED, 0),
+        records=records(data.process, data.settings, data.whole), versions=versions(),
+    ))  # fmt: skip
+
+
+def _headline(data: PartData) -> str:
+    wrong = 100 * data.cured.wrong / data.cured.volume
+    return (
+        f"{figure(wrong, 2)} % of the part's volume cures wrongly, {figure(data.surface.mean * 1000, 2)} µm "
+        f"off on average; {duration(data.seconds)} to write."
+    )
+
+
+def _rows(data: PartData) -> list[tuple[str, str, str, str]]:
+    """(name, what it means, as dimmed, undimmed) of each figure."""
+
+    def volume(value: float) -> str:
+        return f"{figure(value)} mm³"
+
+    def length(value: float) -> str:
+        return f"{1000 * value:.1f} µm"
+
+    def layers(value: int | None) -> str:
+        return "never" if value is None else f"{value} layers"
+
+    figures = (
+        ("missing", "volume of the part that stays liquid", "missing", volume),
+        ("too much", "volume outside the part that cures", "excess", volume),
+        ("print-through", "mean thickness that cures below undersides", "through", length),
+        ("missing above undersides", "mean thickness that stays liquid there", "short", length),
+        ("undersides gelled after", "the upper half of their first layer, at the latest", "later", layers),
+    )
+    surfaces = (
+        ("surface off, mean", "over walls, at half of each layer's height, and undersides", "mean"),
+        ("surface off, 95 %", "of that area are off by no more", "p95"),
+        ("surface off, largest", "at the worst place; two spots where no edge is nearer", "largest"),
+    )
+    parts, both = (data.cured, data.undimmed), (data.surface, data.before)
+    found = [(name, why, *(said(getattr(one, key)) for one in parts)) for name, why, key, said in figures]
+    found += [(name, why, *(length(getattr(one, key)) for one in both)) for name, why, key in surfaces]
+    return [(name, why, now, then) for name, why, now, then in found]
+
+
+def _overhangs(data: PartData) -> list[tuple[str, ...]]:
+    """A row for each underside: height, area, print-through before and after, missing, gelled."""
+    pairs = zip(data.cured.overhangs, data.undimmed.overhangs, strict=True)
+    worst = sorted(pairs, key=lambda pair: -pair[0].area)[:_LISTED]
+    return [_overhang(now, then) for now, then in sorted(worst, key=lambda pair: pair[0].z)]
+
+
+def _overhang(now: Overhang, then: Overhang) -> tuple[str, ...]:
+    later = "never" if now.later is None else f"{now.later}"
+    lengths = (f"{1000 * one:.0f}" for one in (then.through, now.through, now.deepest, now.short))
+    return (figure(now.z, 4), figure(now.area), *lengths, later)
+
+
+def _most(surface: Surface) -> float:
+    """mm, the distance that has the full colour: a round one."""
+    wanted = max(surface.p95, _LEAST)
+    power = 10.0 ** np.floor(np.log10(wanted))
+    return float(min(one * power for one in (1, 2, 5, 10) if one * power >= wanted * (1 - 1e-9)))
+
+
+def _layer(shape: Voxels, number: int) -> str:
+    """A picture of a layer, as a data URI."""
+    made = shape.layers[number][::-1]
+    shares = np.stack([made // 25, made // 5 % 5, made % 5], axis=-1) / 4
+    inks = np.array([rgb(one) for one in (RIGHT, UNDER, OVER)], float)
+    paper = np.array(rgb(PAPER), float)
+    return _uri(shares @ inks + (1 - shares.sum(axis=-1, keepdims=True)) * paper, 32)
+
+
+def _uri(pixels: Floats, colours: int) -> str:
+    """A PNG of few colours. pixels: (rows, columns, 3), 0..255."""
+    image = Image.fromarray(np.clip(pixels + 0.5, 0, 255).astype(np.uint8))
+    buffer = io.BytesIO()
+    image.quantize(colours, dither=Image.Dither.NONE).save(buffer, "PNG", optimize=True)
+    return Picture.from_png("", buffer.getvalue(), "", "").source
+
+
+def _stretch(shape: Voxels) -> float:
+    """By which heights are stretched in the views: 1 unless the part is flat."""
+    high, deep, wide = (n * pitch for n, pitch in zip(shape.cured.shape, shape.pitch[::-1], strict=True))
+    ratio = high / max(deep, wide)
+    return 1.0 if ratio >= _FLAT else float(figure(_FLAT / ratio, 1))
+
+
+def _views(shape: Voxels, most: float) -> Iterator[str]:
+    """Pictures of the part as data URIs: from all sides above the plate, then from all sides below it."""
+    stretch, shape = _stretch(shape), _cropped(shape)
+    x, y, z = shape.pitch
+    pitch = x, y, z * stretch
+    values = _lit(shape, most, pitch)
+    values[..., 3] *= 2 / min(pitch)
+    size = np.array([n * one for n, one in zip(values.shape[2::-1], pitch, strict=True)])
+    x, y, z = (one - _RIM * step for one, step in zip(shape.origin, shape.pitch, strict=True))
+    origin = x, y, z * stretch
+    middle = np.array(origin) + (size - np.array(pitch)) / 2
+    reach = 0.5 * float(np.linalg.norm(size))
+    away, focal = _NEAR * reach / np.sin(_VIEW / 2), _SHAPE[0] / 2 / np.tan(_VIEW / 2)
+    step = 0.5 * min(pitch)
+    march = March(
+        origin, pitch, step, int(np.ceil(2 * reach / step)), away - reach, jitter=1.0, opacity="clamped"
+    )  # fmt: skip
+    marcher = RayMarcher(march)
+    for tilt in _TILTS:
+        for side in range(_SIDES):
+            turn = 2 * np.pi * (side + 0.5) / _SIDES - np.pi / 2
+            towards = [np.cos(turn) * np.cos(tilt), np.sin(turn) * np.cos(tilt), np.sin(tilt)]
+            camera = Cameras.looking_at(middle + away * np.array(towards), middle, (0, 0, 1), focal, _SHAPE)
+            seen = marcher.render(values, camera)[0]
+            yield _uri(255 * (seen[..., :3] + (1 - seen[..., 3:])), 64)
+
+
+def _cropped(shape: Voxels) -> Voxels:
+    """The shape without what is empty around it."""
+    some = (shape.drawn > 0) | (shape.cured > _EMPTY)
+    if not some.any():
+        return shape
+    ends = [np.flatnonzero(some.any(axis=(0, 1, 2)[:k] + (0, 1, 2)[k + 1 :]))[[0, -1]] for k in range(3)]
+    box = tuple(slice(first, last + 1) for first, last in ends)
+    x, y, z = (
+        one + step * ends[2 - k][0]
+        for k, (one, step) in enumerate(zip(shape.origin, shape.pitch, strict=True))
+    )
+    return replace(shape, drawn=shape.drawn[box], cured=shape.cured[box], origin=(x, y, z))
+
+
+def _lit(shape: Voxels, most: float, pitch: Sequence[float]) -> Floats:
+    """The volume (z, y, x, 4): colour of the surface by its distance from the drawn one, and its share.
+
+    It is `_RIM` voxels larger on all sides: what surrounds a volume is black, and would darken its surface.
+    """
+    shape = replace(shape, drawn=np.pad(shape.drawn, _RIM), cured=np.pad(shape.cured, _RIM))
+    z, y, x = np.gradient(ndimage.gaussian_filter(shape.cured.astype(np.float64), 1.0), *pitch[::-1])
+    slope = np.stack([x, y, z], axis=-1)
+    steep = np.maximum(np.linalg.norm(slope, axis=-1), 1e-12)
+    # A lamp above and a weaker one below, so that undersides show their shape, too.
+    toward = -(slope @ (_LIGHT / np.linalg.norm(_LIGHT))) / steep
+    light = np.where(toward > 0, toward, -0.6 * toward)
+    off = np.clip(shape.apart / most, -1, 1)[..., None]
+    right, over, under = (np.array(rgb(one), float) / 255 for one in (RIGHT, OVER, UNDER))
+    colour = right + np.maximum(off, 0) * (over - right) + np.maximum(-off, 0) * (under - right)
+    values = np.empty((*shape.cured.shape, 4))
+    values[..., :3] = colour * (_AMBIENT + (1 - _AMBIENT) * light)[..., None]
+    values[..., 3] = shape.cured
+    return values

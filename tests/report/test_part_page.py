@@ -1,0 +1,85 @@
+"""The page of a part: its figures, its views and its layers, in one file."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+import shapely
+
+from laserpath.measure.columns import Columns, Curing
+from laserpath.measure.surface import Filling, Surface, Voxels
+from laserpath.report import part
+from laserpath.types import Design, Grid, Machine, Process, Resin, Settings, Spot
+
+H = 0.05
+RESIN = Resin(critical_dose=0.14, e_c=0.085, penetration_depth=0.1)
+GRID = Grid((0.0, 0.0), 0.04, (30, 50))
+X, Y = np.meshgrid(GRID.x(), GRID.y())
+BLOCK = (np.abs(X - 1) < 0.6) & (np.abs(Y - 0.6) < 0.4)
+LEG = BLOCK & (X < 0.8)
+SOLID = [LEG] * 6 + [BLOCK] * 10
+
+
+def made(name: str = "table", warnings: tuple[str, ...] = ()) -> part.PartData:
+    """A leg and a top on it; all layers just cure, those alone with twice the dose."""
+    columns = Columns.of(GRID, SOLID, np.full(len(SOLID), H), fwhm=0.1)
+    curing, alone, filling = Curing(columns, RESIN), Curing(columns, RESIN), Filling(columns)
+    for k in reversed(range(len(SOLID))):
+        filling.add(k, curing.add(np.where(SOLID[k], 0.14, 0.0)))
+        alone.add(np.where(SOLID[k], 0.28, 0.0))
+    z = tuple(H * (k + 1) for k in range(len(SOLID)))
+    whole = Design(shapely.box(0.4, 0.2, 1.6, 1.0), name)
+    return part.PartData(
+        whole, Process(Spot(0.1), RESIN, Machine()), Settings(), z, 2, 75.0, curing.result(),
+        Surface(0.004, 0.012, 0.1, 3.0), alone.result(), Surface(0.05, 0.2, 0.2, 3.0), filling.result(),
+        warnings,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def page(monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(part, "_SIDES", 2)
+    monkeypatch.setattr(part, "_SHAPE", (60, 80))
+    return part.part_page(made("<b>table", ("a span of 1 mm",)))
+
+
+def test_the_page_has_all_layers_and_views_and_refers_to_nothing(page: str) -> None:
+    (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    data = json.loads(text)
+    assert len(data["views"]) == 4, "from above and from below"
+    assert [one["number"] for one in data["layers"]] == list(range(1, 17))
+    assert {one["picture"] for one in data["layers"]} == set(range(len(data["pictures"])))
+    assert len(data["pictures"]) < 16, "equal layers have one"
+    assert all(one.startswith("data:image/png;base64,") for one in data["views"] + data["pictures"])
+    assert not re.search(r'(?:src|href)="(?!data:|#)', page)
+    assert "&lt;b&gt;table" in page
+    assert "<b>table" not in page
+    assert "a span of 1 mm" in page
+
+
+def test_the_figures_are_those_of_both(page: str) -> None:
+    data = made()
+    for one in (data.cured, data.undimmed):
+        assert f"{1000 * one.through:.1f} µm" in page
+    assert "12.0 µm" in page
+    (row,) = re.findall(r'<table id="overhangs">.*?<tbody>(.*?)</tbody>', page, re.DOTALL)
+    cells = re.findall(r'<td class="n">(.*?)</td>', row)
+    through = [f"{1000 * one.through:.0f}" for one in (data.undimmed, data.cured)]
+    assert cells[:4] == ["0.3", f"{data.cured.overhangs[0].area:.3g}", *through]
+    assert "20 µm or more too far out" in page
+
+
+def test_views_show_the_part_from_above_and_from_below() -> None:
+    """The underside of the top is seen from below only; colours say that it is too far out."""
+    shape = made().shape
+    cropped = part._cropped(shape)
+    assert cropped.cured.sum() == pytest.approx(shape.cured.sum(), rel=1e-3)
+    assert cropped.cured.shape[2] * cropped.pitch[0] == pytest.approx(1.2, abs=0.1)
+    colours = part._lit(cropped, 0.02, cropped.pitch)[..., :3]
+    below = part._RIM + 6 * (cropped.cured.shape[0] // 16) - 1
+    red, _, blue = colours[below, colours.shape[1] // 2, -part._RIM - 4]
+    assert red > 1.5 * blue
+    assert isinstance(shape, Voxels)
