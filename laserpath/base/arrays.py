@@ -58,6 +58,22 @@ def ends_of(moves: Bools) -> Bools:
     return np.append(moves, False) | np.append(False, moves)
 
 
+def widened(on: Bools, reach: int) -> Bools:
+    """(N,) whether something true (N,) is at most `reach` places away."""
+    around = np.convolve(on, np.ones(2 * reach + 1))[reach : reach + len(on)]
+    return np.asarray(around > 0.5)
+
+
+def spans_around(numbers: Indices, reach: int, count: int) -> list[tuple[int, int]]:
+    """Spans (first, last + 1) of range(count): all that is at most `reach` from one of the rising numbers."""
+    if not len(numbers):
+        return []
+    new = np.flatnonzero(np.diff(numbers) > 2 * reach + 1)
+    first = np.maximum(numbers[np.append(0, new + 1)] - reach, 0)
+    last = np.minimum(numbers[np.append(new, len(numbers) - 1)] + reach + 1, count)
+    return list(zip(first.tolist(), last.tolist(), strict=True))
+
+
 def joined(spans: Sequence[tuple[int, int]]) -> tuple[Indices, Indices]:
     """Spans (first, last + 1) of a path's moves as one path, by their numbers in the whole.
 

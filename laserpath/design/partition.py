@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from math import ceil
+from math import ceil, prod
 from typing import Any, TypeVar
 
 import numpy as np
@@ -142,6 +142,10 @@ class Partition:
         column, row = np.searchsorted(x, xy[:, 0]), np.searchsorted(y, xy[:, 1])
         return row * self.counts[1] + column
 
+    def number(self, field: PlanField) -> int:
+        """The number of a field in the order of iteration."""
+        return field.index[0] * self.counts[1] + field.index[1]
+
     def origin(self, field: PlanField) -> Floats:
         """(x, y) mm, of the first pixel of a field's window."""
         rows, columns = field.window
@@ -183,15 +187,55 @@ class Partition:
         """Whether something of a scene on this grid is drawn in the window of a field."""
         return not _clipped(scene, self.window, self.origin(field)).is_empty
 
-    def view(self, field: PlanField, scene: Scene, given: Sequence[Floats]) -> FieldView:
-        """What a field sees of a scene on this grid, and of the given light."""
+    def view(
+        self, field: PlanField, scene: Scene, given: Sequence[Floats], places: PlacesByField
+    ) -> FieldView:
+        """What a field sees of a scene on this grid, and of the given light. places: of the samples."""
         zero, window = self.origin(field), self.window
-        samples, near = scene.samples, self.near(field, scene.samples.xy)
+        samples, near = scene.samples, places.near(field)
         inside = Samples(samples.xy[near] - zero, samples.normal[near], samples.corner[near])
         area, spot = _clipped(scene, window, zero), scene.spot.seen_from(zero)
         part = replace(scene, spot=spot).part(area, window, inside)
         around = self.given_window(field)
         return FieldView(part, tuple(_window(one, around) for one in given), self.every)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlacesByField:
+    """Places (K, 2) mm, sorted once by the field in whose core they are: both may be many.
+
+    owner: (K,) of each.  order: (K,) numbers of the places, field by field.  start: (fields + 1,) where those
+    of each begin.
+    """
+
+    partition: Partition
+    xy: Floats
+    owner: Indices
+    order: Indices
+    start: Indices
+
+    @classmethod
+    def of(cls, partition: Partition, xy: Floats) -> PlacesByField:
+        """xy: (K, 2) mm."""
+        owner = partition.owner(xy)
+        counts = np.bincount(owner, minlength=prod(partition.counts))
+        return cls(partition, xy, owner, np.argsort(owner, kind="stable"), np.append(0, np.cumsum(counts)))
+
+    def own(self, field: PlanField) -> Indices:
+        """Rising numbers of those in the core of a field."""
+        k = self.partition.number(field)
+        return self.order[self.start[k] : self.start[k + 1]]
+
+    def near(self, field: PlanField) -> Indices:
+        """Rising numbers of those in the core of a field, or near it (`Partition.near`)."""
+        (row, column), (rows, columns) = field.index, self.partition.counts
+        left, right = max(column - 1, 0), min(column + 1, columns - 1)
+        beside = [
+            self.order[self.start[k * columns + left] : self.start[k * columns + right + 1]]
+            for k in range(max(row - 1, 0), min(row + 2, rows))
+        ]
+        some = np.sort(np.concatenate(beside))
+        return some[self.partition.near(field, self.xy[some])]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

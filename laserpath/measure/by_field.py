@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from laserpath.base.arrays import Bools, Floats
+from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.design.partition import (
     FieldView,
     Partition,
+    PlacesByField,
     PlanField,
     given_model,
     worked_on,
@@ -68,15 +69,48 @@ class LitLines:
         a, way, first, last = a[kept], way[kept], first[kept, None], last[kept, None]
         return LitLines(a + first * way, a + last * way, self.energy[:, kept])
 
-    def reach(self, partition: Partition, field: PlanField) -> bool:
-        """Whether a line is in the window of a field."""
-        return len(self.within(partition.window, partition.origin(field)).start) > 0
-
     def path(self, k: int) -> tuple[Floats, Floats]:
         """(2N, 2) mm and (2N − 1,) line energies of spot k: the lines, with dark ones between."""
         xy = np.stack([self.start, self.end], axis=1).reshape(-1, 2)
         energy = np.stack([self.energy[k], np.zeros(len(self.start))], axis=1).ravel()
         return xy, energy[:-1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinesByField:
+    """Lines, sorted once by the fields whose windows they may reach: both may be many.
+
+    order: numbers of the lines, field by field.  start: (fields + 1,) where those of each begin.
+    """
+
+    lines: LitLines
+    partition: Partition
+    order: Indices
+    start: Indices
+
+    @classmethod
+    def of(cls, lines: LitLines, partition: Partition) -> LinesByField:
+        """A line is taken to reach what its bounding box does."""
+        ends = [partition.grid.to_pixels(one)[:, ::-1] for one in (lines.start, lines.end)]
+        side, beyond = np.array(partition.side), partition.rim + 1.0
+        most = np.array(partition.counts) - 1
+        low = np.ceil((np.minimum(*ends) - beyond) / side - 1).clip(0, most).astype(np.int64)
+        high = np.floor((np.maximum(*ends) + beyond) / side).clip(0, most).astype(np.int64)
+        rows, columns = (high - low + 1).clip(0).T
+        line = np.repeat(np.arange(len(rows)), rows * columns)
+        nth = np.arange(len(line)) - np.repeat(np.cumsum(rows * columns) - rows * columns, rows * columns)
+        row, column = low[line, 0] + nth // columns[line], low[line, 1] + nth % columns[line]
+        number = row * partition.counts[1] + column
+        counts = np.bincount(number, minlength=math.prod(partition.counts))
+        order = line[np.argsort(number, kind="stable")]
+        return cls(lines, partition, order, np.append(0, np.cumsum(counts)))
+
+    def within(self, field: PlanField) -> LitLines:
+        """The parts of the lines that are in the window of a field, counted from its origin."""
+        k, lines = self.partition.number(field), self.lines
+        some = self.order[self.start[k] : self.start[k + 1]]
+        near = LitLines(lines.start[some], lines.end[some], lines.energy[:, some])
+        return near.within(self.partition.window, self.partition.origin(field))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,20 +192,19 @@ class FieldsMeasured:
         given = [
             given_model(partition.given_grid, spot).line_dose(*lines.path(k)) for k, spot in enumerate(spots)
         ]
-        owner, every = partition.owner(scene.samples.xy), _every(scene)
+        samples, near_lines = PlacesByField.of(partition, scene.samples.xy), LinesByField.of(lines, partition)
+        every = _every(scene)
         fields = [
             (number, field)
             for number, field in enumerate(partition)
             # Of a very large grid what is empty is left at 0.
-            if every == 1 or partition.draws(field, scene) or lines.reach(partition, field)
+            if every == 1 or partition.draws(field, scene) or len(near_lines.within(field).start)
         ]
 
         def job(number: int, field: PlanField) -> MeasureJob:
-            view = partition.view(field, scene, given)
-            near = partition.near(field, scene.samples.xy)
-            zero = partition.origin(field)
-            inside = lines.within(view.grid, zero)
-            own = owner[near] == number
+            view = partition.view(field, scene, given, samples)
+            zero, inside = partition.origin(field), near_lines.within(field)
+            own = samples.owner[samples.near(field)] == number
             at, core = partition.core(field)
             shown = tuple(
                 slice(b.start + -a.start % every, b.stop, every) for a, b in zip(at, core, strict=True)
@@ -186,9 +219,9 @@ class FieldsMeasured:
         parts = []
         jobs = (job(number, field) for number, field in fields)
         answers = worked_on(measure_field, jobs, len(fields))
-        for (number, field), found in zip(fields, answers, strict=True):
-            mine = owner == number
-            if mine.any():
+        for (_, field), found in zip(fields, answers, strict=True):
+            mine = samples.own(field)
+            if len(mine):
                 epe[..., mine], missing[..., mine] = found.epe, found.missing
             if found.areas is not None:
                 parts.append(found.areas)

@@ -11,7 +11,7 @@ from shapes import both, minus
 from laserpath.design.partition import Partition
 from laserpath.design.scene import Scene
 from laserpath.measure import DEFOCUS, edge_errors, edges_at, inspect
-from laserpath.measure.by_field import FieldsMeasured, LitLines
+from laserpath.measure.by_field import FieldsMeasured, LinesByField, LitLines
 from laserpath.measure.exposure import Exposure
 from laserpath.measure.figures import cure_figures
 from laserpath.measure.window import process_window
@@ -121,3 +121,22 @@ def test_lines_are_clipped_to_a_window() -> None:
     assert length.sum() == pytest.approx(expected, rel=1e-6)
     assert (length > 0).all()
     assert inside.energy.shape == (1, len(length))
+
+
+def test_each_field_finds_its_lines() -> None:
+    """Long and short ones, some beyond the grid: what is in its window, in the order of the lines."""
+    rng = np.random.default_rng(4)
+    start = rng.uniform(-2, 32, (300, 2))
+    end = start + rng.normal(0, 1, (300, 2)) * rng.choice([0.05, 1, 12], (300, 1))
+    lines = LitLines(start, end, np.arange(300.0)[None])
+    partition = Partition.of(Grid((0.3, -1.0), FWHM / 3, (700, 1000)), FWHM, 50.0)
+    found = LinesByField.of(lines, partition)
+    for field in partition:
+        expected, near = lines.within(partition.window, partition.origin(field)), found.within(field)
+        assert len(near.start)
+        for one, other in (
+            (near.start, expected.start),
+            (near.end, expected.end),
+            (near.energy, expected.energy),
+        ):
+            assert np.array_equal(one, other)

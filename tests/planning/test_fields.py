@@ -19,7 +19,7 @@ from shapes import minus
 import gcode
 from laserpath import Plan, plan
 from laserpath.base.compute import runtime
-from laserpath.design.partition import Partition, _window
+from laserpath.design.partition import Partition, PlacesByField, _window
 from laserpath.machine import convert
 from laserpath.machine.powers import exposing
 from laserpath.machine.program import MachineProgram, with_energies
@@ -98,6 +98,18 @@ def test_a_place_is_its_own_field_s() -> None:
         assert (inside == (owner == k)).all()
 
 
+def test_each_field_finds_its_places() -> None:
+    """As a look at all of them does, which many fields have no time for."""
+    grid = Grid((0.3, -1.0), FWHM / 6, (700, 1000))
+    partition, rng = Partition.of(grid, FWHM, 30.0), np.random.default_rng(2)
+    xy = np.array(grid.origin) + grid.pitch * rng.uniform(-20, 1020, (3000, 2))
+    places = PlacesByField.of(partition, xy)
+    assert len(list(partition)) > 9
+    for k, field in enumerate(partition):
+        assert np.array_equal(places.own(field), np.flatnonzero(partition.owner(xy) == k))
+        assert np.array_equal(places.near(field), np.flatnonzero(partition.near(field, xy)))
+
+
 def test_long_moves_are_cut_at_borders_and_expose_the_same(task: Task, problem: PathProblem) -> None:
     partition = problem.partition
     path = EnergyPath(
@@ -122,6 +134,22 @@ def test_short_moves_across_a_border_stay_whole(problem: PathProblem) -> None:
 def owned(start: EnergyPath, problem: PathProblem) -> list:
     sweep = fields._Sweep(start, problem, problem.partition, Schedule(4))
     return [(field, own, sweep) for field, own in sweep._owned()]
+
+
+def test_a_field_s_moves_are_those_that_a_look_at_the_whole_path_finds(
+    start: EnergyPath, problem: PathProblem
+) -> None:
+    partition, path = problem.partition, start
+    rings, middles = fields._rings(path), (path.xy[1:] + path.xy[:-1]) / 2
+    assert len(rings)
+    for field, own, _ in owned(start, problem):
+        moves, vertices = (partition.owner(xy) == partition.number(field) for xy in (middles, path.xy))
+        whole = fields._Own.of(path.on, rings, moves, vertices, partition.near(field, path.xy))
+        assert whole is not None
+        for name in ("vertex", "twin", "move", "mine"):
+            assert np.array_equal(getattr(own, name), getattr(whole, name)), name
+        assert np.array_equal(own.free.vertices, whole.free.vertices)
+        assert np.array_equal(own.free.moves, whole.free.moves)
 
 
 def test_every_lit_move_changes_in_one_field(start: EnergyPath, problem: PathProblem) -> None:

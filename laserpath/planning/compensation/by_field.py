@@ -12,8 +12,18 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from laserpath.base.arrays import Bools, Floats, Indices, ends_of, joined, picked, runs
-from laserpath.design.partition import FieldView, Partition, PlanField, worked_on
+from laserpath.base.arrays import (
+    Bools,
+    Floats,
+    Indices,
+    ends_of,
+    joined,
+    picked,
+    runs,
+    spans_around,
+    widened,
+)
+from laserpath.design.partition import FieldView, Partition, PlacesByField, PlanField, worked_on
 from laserpath.design.scene import Scene
 
 _CONTEXT = 2
@@ -41,20 +51,22 @@ class RunPart:
     vertices: Bools
 
     @classmethod
-    def of(cls, first: Indices, own: Bools, vertices: Bools) -> RunPart | None:
-        """first: (rows + 1,) first piece of each row.  own: (rows,).  vertices: (rows + 1,).
+    def of(cls, first: Indices, own: Bools, vertices: Bools, some: tuple[Indices, Indices]) -> RunPart | None:
+        """first: (rows + 1,) first piece of each row of the run.  own: (n,).  vertices: (n + 1,).
 
-        None: the field has no rows.
+        some: the rows (n,) and vertices (n + 1,) that these are of, as of `joined`. None: the field has no
+        rows.
         """
         if not own.any():
             return None
-        here = np.convolve(own | vertices[1:] | vertices[:-1], np.ones(2 * _CONTEXT + 1), "same") > 0.5
-        spans = runs(here)
-        rows, at = joined(spans)
-        pieces, ends = joined([(first[a], first[b]) for a, b in spans])
-        begins = np.append(0, np.cumsum(picked(np.diff(first), rows, 1))).astype(np.int64)
-        mine = picked(own, rows, False)
-        return cls(rows, pieces, ends, at, begins, mine, vertices[at] & ~ends_of(rows < 0))
+        spans = runs(widened(own | vertices[1:] | vertices[:-1], _CONTEXT))
+        here, there = joined(spans)
+        rows, at = picked(some[0], here, -1), some[1][there]
+        pieces, ends = joined([(first[some[0][a]], first[some[0][b - 1] + 1]) for a, b in spans])
+        counts = np.where(rows < 0, 1, first[rows + 1] - first[rows])
+        begins = np.append(0, np.cumsum(counts)).astype(np.int64)
+        mine = picked(own, here, False)
+        return cls(rows, pieces, ends, at, begins, mine, vertices[there] & ~ends_of(rows < 0))
 
     def of_rows(self, values: Any, join: Any) -> Any:
         """(n, …) of the run's rows. join: of the rows that join."""
@@ -72,15 +84,22 @@ def run_parts(
 
     xy: (rows + 1, 2) mm, the ends of the rows.  first: (rows + 1,) first piece of each.  lit: (rows,).
     """
-    owner, vertices = partition.owner((xy[1:] + xy[:-1]) / 2), partition.owner(xy)
+    middles, places = (PlacesByField.of(partition, one) for one in ((xy[1:] + xy[:-1]) / 2, xy))
     found = []
     for k, field in enumerate(partition):
-        near = partition.near(field, xy)
-        own = lit & (owner == k) & near[1:] & near[:-1]
+        here = places.own(field)
+        touched = np.unique(np.concatenate([middles.own(field), here, here - 1]))
+        touched = touched[(touched >= 0) & (touched < len(lit))]
+        if not len(touched):
+            continue
+        # All that follows sees only these rows: there may be many fields, and many rows.
+        row, at = joined(spans_around(touched, _CONTEXT + 1, len(lit)))
+        near, shines = partition.near(field, xy[at]), picked(lit, row, False)
+        inside = near[1:] & near[:-1]
+        own = shines & (picked(middles.owner, row, -1) == k) & inside
         # A vertex may move if all that is lit beside it is near.
-        beside = lit & ~(near[1:] & near[:-1])
-        movable = (vertices == k) & near & ~ends_of(beside)
-        if (part := RunPart.of(first, own, movable)) is not None:
+        movable = (places.owner[at] == k) & near & ~ends_of(shines & ~inside)
+        if (part := RunPart.of(first, own, movable, (row, at))) is not None:
             found.append((field, part))
     return found
 
@@ -98,12 +117,14 @@ def by_fields(
     light: the given light as it is now, in critical doses.  job: of a view, a part, and the view's zero (2,)
     mm.
     """
+    samples = PlacesByField.of(partition, scene.samples.xy)
     for colour in (0, 1):
         now = [(field, part) for field, part in parts if field.colour == colour]
         if now:
             given = light()
             jobs = (
-                job(partition.view(one, scene, [given]), part, partition.origin(one)) for one, part in now
+                job(partition.view(one, scene, [given], samples), part, partition.origin(one))
+                for one, part in now
             )
             answers = worked_on(function, jobs, len(parts))
             yield from ((part, answer) for (_, part), answer in zip(now, answers, strict=True))

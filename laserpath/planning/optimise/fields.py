@@ -14,10 +14,21 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from laserpath.base.arrays import Bools, Floats, Indices, ends_of, joined, picked, runs
+from laserpath.base.arrays import (
+    Bools,
+    Floats,
+    Indices,
+    ends_of,
+    joined,
+    picked,
+    runs,
+    spans_around,
+    widened,
+)
 from laserpath.design.partition import (
     FieldView,
     Partition,
+    PlacesByField,
     PlanField,
     add_light,
     given_model,
@@ -132,6 +143,7 @@ class _Sweep:
             given_model(partition.given_grid, spot).line_dose(ends, strength * energies)
             for spot, strength in _spots(problem.spot, problem.blur)
         ]
+        self._samples = PlacesByField.of(partition, problem.scene.samples.xy)
 
     def run(self, progress: Listener | None) -> Optimised:
         """Optimise the fields of one colour, then those of the other."""
@@ -167,21 +179,33 @@ class _Sweep:
     def _owned(self) -> list[tuple[PlanField, _Own]]:
         """The fields in which something is lit, each with its moves."""
         path, partition = self._start, self._partition
-        rings = _rings(path)
-        moves, vertices = partition.owner((path.xy[1:] + path.xy[:-1]) / 2), partition.owner(path.xy)
-        found = []
+        rings, on, count = _rings(path), path.on, len(path)
+        middles = PlacesByField.of(partition, (path.xy[1:] + path.xy[:-1]) / 2)
+        ends, found = PlacesByField.of(partition, path.xy), []
         for number, field in enumerate(partition):
-            inside = partition.near(field, path.xy)
-            own = _Own.of(path, rings, moves == number, vertices == number, inside)
+            at = ends.own(field)
+            touched = np.unique(np.concatenate([middles.own(field), at, at - 1]))
+            touched = touched[(touched >= 0) & (touched < count)]
+            if not len(touched):
+                continue
+            # All that follows sees only these moves: there may be many fields, and many moves.
+            move, vertex = joined(spans_around(touched, _CONTEXT + 1, count))
+            own = _Own.of(
+                picked(on, move, False),
+                _within(rings, vertex),
+                picked(middles.owner, move, -1) == number,
+                ends.owner[vertex] == number,
+                partition.near(field, path.xy[vertex]),
+            )
             if own is not None:
-                found.append((field, own))
+                found.append((field, own.of_whole(move, vertex)))
         return found
 
     def _job(self, field: PlanField, own: _Own, path: EnergyPath, given: Sequence[Floats]) -> FieldJob:
         """What a field optimises, beside the others of a path and their given light."""
         problem, partition, pitch = self._problem, self._partition, self._partition.grid.pitch
         zero = partition.origin(field)
-        view = partition.view(field, problem.scene, given)
+        view = partition.view(field, problem.scene, given, self._samples)
         edge, share = problem.objective.edge, len(view.scene.samples.xy) / len(problem.scene.samples.xy)
         objective = replace(
             problem.objective,
@@ -251,15 +275,12 @@ class _Own:
     free: Free
 
     @classmethod
-    def of(
-        cls, path: EnergyPath, rings: Indices, moves: Bools, vertices: Bools, inside: Bools
-    ) -> _Own | None:
+    def of(cls, on: Bools, rings: Indices, moves: Bools, vertices: Bools, inside: Bools) -> _Own | None:
         """None: nothing of the field is lit.
 
-        rings: (R, 2) first and last vertex of closed strokes.  moves, vertices: whether each of the path's is
-        in the field's core.  inside: whether each vertex is near enough to it.
+        on: (n,) of each move.  rings: (R, 2) first and last vertex of closed strokes.  moves, vertices:
+        whether each is in the field's core.  inside: whether each vertex is near enough to it.
         """
-        on = path.on
         mine = on & (moves | vertices[1:] | vertices[:-1]) & inside[1:] & inside[:-1]
         if not (mine & moves).any():
             return None
@@ -281,6 +302,15 @@ class _Own:
             vertex, twin, move, own, Free(alone[vertex] & ends_of(own), own & picked(moves, move, False))
         )
 
+    def of_whole(self, move: Indices, vertex: Indices) -> _Own:
+        """The same by numbers of the whole path, from those of a part of it (`joined`)."""
+        return replace(
+            self,
+            vertex=vertex[self.vertex],
+            twin=picked(vertex, self.twin, -1),
+            move=np.where(self.move >= 0, move[self.move], -1),
+        )
+
     def of_moves(self, values: Any, join: Any) -> Any:
         """(n,) of the whole path's moves. join: of the travels that join."""
         return picked(values, self.move, join)
@@ -296,12 +326,19 @@ def _rings(path: EnergyPath) -> Indices:
     return strokes[(path.xy[strokes[:, 0]] == path.xy[strokes[:, 1]]).all(axis=1)]
 
 
+def _within(rings: Indices, vertex: Indices) -> Indices:
+    """Those of the rings whose ends are among these rising vertices (n,), by their places there."""
+    first, last = (np.minimum(np.searchsorted(vertex, one), len(vertex) - 1) for one in rings.T)
+    known = (vertex[first] == rings[:, 0]) & (vertex[last] == rings[:, 1])
+    return np.stack([first[known], last[known]], axis=1)
+
+
 def _parts(mine: Bools, rings: Indices) -> list[tuple[int, int, bool]]:
     """(first move, end, whether the next part goes on where it ends) of a field's moves, with neighbours.
 
     A ring that leaves the field and begins inside is two parts, its end first.
     """
-    around = np.convolve(mine, np.ones(2 * _CONTEXT + 1), "same") > 0.5
+    around = widened(mine, _CONTEXT)
     before = np.append(0, np.cumsum(mine))
     first, last = rings.T
     cut = rings[mine[first] & mine[last - 1] & (before[last] - before[first] < last - first)]
