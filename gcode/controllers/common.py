@@ -28,6 +28,12 @@ from gcode.move import Bools, Floats, Ints, Kind, Moves, numbered
 LINE_CHARACTERS = 25
 """Characters of a typical line, used if the text is not known. More make a serial link slower."""
 
+ACKNOWLEDGEMENT = 4
+"""Bytes of "ok" and the end of its line."""
+
+PLANNED_CHARACTERS = 31
+"""Those of a plan's line, with F and S, in the mean; with more, a slow host delivers fewer moves."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Executed:

@@ -8,6 +8,7 @@ imported when it is first needed.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -169,6 +170,8 @@ class Controller(ABC):
     """Moves arrive over a line of limited `baud`."""
     rounds_vertices: ClassVar[bool] = False
     """Every vertex is rounded to motor steps, so places between steps are lost."""
+    run_in: ClassVar[float] = 0.0
+    """s of a slow move before a path, in which the planner fills; 0: lines arrive while it rests, too."""
     counts_steps: ClassVar[bool] = False
     """The single steps of a line change with every shift of its ends."""
     shapes: ClassVar[bool] = False
@@ -186,6 +189,8 @@ class Controller(ABC):
     none, and levels are the board's."""
     surely_lit: ClassVar[int] = 1
     """The lowest level that lights the whole of a line."""
+    unplugs_pin: ClassVar[bool] = False
+    """At level 0 it takes the PWM's timer off the pin, which may flash when it is put back: not known."""
     laser_mode: ClassVar[str] = ""
     """What must be set so that power behaves as modelled, in words."""
 
@@ -245,6 +250,11 @@ class Controller(ABC):
     def unlinked(self) -> Self:
         """The controller on a link that takes no time."""
         return self
+
+    @property
+    def link_rate(self) -> float:
+        """Moves/s of usual length that a slow host delivers at most; ∞: it answers at once."""
+        return math.inf
 
     def overridden(self, moves: Moves, factor: float, *, rapids: bool) -> tuple[Moves, Self]:
         """What to execute at a feed override of `factor`. rapids: whether it scales G0, too."""

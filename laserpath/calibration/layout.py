@@ -169,7 +169,7 @@ def run_up(speed: float, machine: Machine) -> float:
     distance = _RUN_UP_MARGIN * speed**2 / (2 * _ramp(machine)) + speed * machine.shaping
     return max(
         distance,
-        _TRANSMISSION_TIMES * speed / machine.segment_rate,
+        _TRANSMISSION_TIMES * speed / convert.segment_rate(machine),
         2 * shortest(machine),
         run_in(speed, machine),
     )
@@ -190,7 +190,7 @@ def shortest(machine: Machine) -> float:
 
 def shortest_time(machine: Machine) -> float:
     """Least duration of a lit stroke in s; the link delays a shorter one, and it switches badly."""
-    return max(_SWITCHING_TIME, _TRANSMISSION_TIMES / machine.segment_rate)
+    return max(_SWITCHING_TIME, _TRANSMISSION_TIMES / convert.segment_rate(machine))
 
 
 def speed_limit(machine: Machine) -> float:

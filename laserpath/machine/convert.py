@@ -135,7 +135,17 @@ def limits(machine: Machine) -> gcode.Limits:
     """The limits for planning a path for any controller: constant acceleration and a look-ahead."""
     # speed_max belongs to the process; the axes themselves can move at the rapid speed.
     deviation = gcode.dialect(machine.dialect).firmware.deviation_of(machine)
-    return replace(gcode.Limits.of(machine), speed_max=machine.speed_max, junction_deviation=deviation)
+    return replace(
+        gcode.Limits.of(machine),
+        speed_max=machine.speed_max,
+        junction_deviation=deviation,
+        segment_rate=segment_rate(machine),
+    )
+
+
+def segment_rate(machine: Machine) -> float:
+    """Moves/s that the link carries: those of the profile, or fewer if the host cannot deliver them."""
+    return min(machine.segment_rate, controller(machine).link_rate)
 
 
 def controller(machine: Machine, dialect: gcode.Dialect | None = None) -> gcode.motion.Controller:
@@ -164,7 +174,7 @@ def envelope(machine: Machine, dialect: gcode.Dialect) -> gcode.Envelope:
         s_max=machine.s_max if own else dialect.power_max,
         power_levels=machine.power_levels,
         level_min=machine.level_min,
-        segment_rate=machine.segment_rate,
+        segment_rate=segment_rate(machine),
         character_rate=machine.baud / _BITS if machine.baud and dialect.firmware.serial else None,
         look_ahead=machine.look_ahead,
         controller=controller(machine, dialect),

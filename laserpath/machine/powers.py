@@ -151,7 +151,7 @@ def crowding(path: StraightMoves, machine: Machine) -> Floats:
 
 def _crowding(durations: Floats, machine: Machine) -> Floats:
     """(N,) `crowding` of moves of the given durations, (N+1,) s, the travel from the work zero first."""
-    return gcode.motion.move_rates(durations, machine.look_ahead)[1:] / machine.segment_rate
+    return gcode.motion.move_rates(durations, machine.look_ahead)[1:] / convert.segment_rate(machine)
 
 
 def share_of_speed(path: StraightMoves, machine: Machine) -> Floats:

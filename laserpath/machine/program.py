@@ -113,7 +113,8 @@ class ProgramPart:
     def _from_rest(self) -> gcode.Moves:
         """The moves that are executed: the travel from the start, a rest, and the path."""
         path = convert.to_moves(self.path, self.process.machine)
-        return rested(path, self.start, min(self.process.machine.rapid_speed)) if self.start else path
+        machine = self.process.machine
+        return rested(path, machine, self.start, min(machine.rapid_speed)) if self.start else path
 
     @cached_property
     def _characters(self) -> Indices:
@@ -144,8 +145,12 @@ class ProgramPart:
 
     @cached_property
     def _whole(self) -> Toolpath:
-        """The path with the travel from the start."""
-        return self.path if self.start is None else from_zero(self.path, self.process.machine, self.start)
+        """The path with the travel from the start and the dark move before it, if there is one."""
+        if self.start is None:
+            return self.path
+        if self.execution is not None:  # the path is that of the file, which may be another tool's
+            return from_zero(self.path, self.process.machine, self.start)
+        return convert.toolpath_of(self._from_rest, self.process.machine)[0]
 
     @cached_property
     def moves(self) -> gcode.Moves:
@@ -208,9 +213,10 @@ class MachineProgram:
         raised: see `verified`.
         """
         machine = process.machine
-        text, parsed = verified(rested(moves), machine, header, spot=process.spot, raised=raised)
-        commanded, row = convert.toolpath_of(parsed.moves, machine)
-        sent = Transmitted.of(parsed.characters, row, text.count("\n"))
+        text, parsed = verified(rested(moves, machine), machine, header, spot=process.spot, raised=raised)
+        path = parsed.moves.span(RESTS, len(parsed.moves))
+        commanded, row = convert.toolpath_of(path, machine)
+        sent = Transmitted.of(parsed.characters[RESTS:], row, text.count("\n"))
         sent = replace(sent, rests=tuple(parsed.characters[:RESTS].tolist()))
         return cls((ProgramPart(commanded, process, sent),), text)
 
@@ -359,7 +365,7 @@ def early(moves: gcode.Moves, process: Process) -> gcode.Moves:
     machine, fwhm = process.machine, optics.fwhm(process.spot)
     slack, late, lag = any(machine.backlash), convert.late(machine), convert.lag(machine, fwhm)
     if slack or late:
-        own, rate, longest = rested(moves), machine.segment_rate, longest_piece(process)
+        own, rate, longest = rested(moves, machine), convert.segment_rate(machine), longest_piece(process)
         # Light is early by a time, and an input shaper leaves all times as planned.
         unshaped, board = convert.controller(machine).unshaped(), convert.board(process)
         if slack:
@@ -423,7 +429,7 @@ def export(path: Toolpath, process: Process, passes: int = 1) -> gcode.Moves:
 
 def with_energies(moves: gcode.Moves, process: Process) -> gcode.Moves:
     """The moves with powers so that each, executed from rest, delivers its commanded energy."""
-    board, after = convert.board(process), rested(moves)
+    board, after = convert.board(process), rested(moves, process.machine)
     due = gcode.motion.energies_due(after, board.order)
     longest = longest_piece(process)
     done = gcode.motion.with_energies(after, due, convert.controller(process.machine), board, longest=longest)
@@ -439,8 +445,8 @@ def _split(path: Toolpath, process: Process, passes: int = 1) -> gcode.Moves:
     machine = process.machine
     moves = gcode.motion.prepared(
         joined(path, process, passes), convert.controller(machine),
-        shortest=_CORRECTED_PIECE_FWHM * optics.fwhm(process.spot), segment_rate=machine.segment_rate,
-        order=process.resin.order,
+        shortest=_CORRECTED_PIECE_FWHM * optics.fwhm(process.spot),
+        segment_rate=convert.segment_rate(machine), order=process.resin.order,
     )  # fmt: skip
     return followed(moves, process)
 

@@ -74,7 +74,7 @@ class ColourPlans:
         parts = [
             (
                 f"{_part(one.design).kind} {one.design.name}",
-                rested(convert.to_moves(one.toolpath, machine)),
+                rested(convert.to_moves(one.toolpath, machine), machine),
                 0.0,
             )
             for one in self.plans

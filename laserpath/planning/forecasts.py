@@ -30,6 +30,7 @@ from laserpath.base.plan_steps import SOLVING, PlanPart
 from laserpath.design.target import COARSEST, PIXELS_MAX
 from laserpath.machine import convert
 from laserpath.machine.attenuation import check_process, too_strong
+from laserpath.machine.link import slow_host
 from laserpath.machine.placement import to_expose
 from laserpath.machine.powers import speed_at_full_power
 from laserpath.physics.dose.fft import TILED_FROM
@@ -228,17 +229,16 @@ def _writing(task: Task) -> tuple[float, tuple[str, ...]]:
     speed = min(fastest, allowed)
     rings = _rings(task.design, _SIMPLE_FWHM * fwhm)
     along = sum(ring.length for ring in rings)
-    seconds, free = (
-        _outline(rings, speed, replace(machine, segment_rate=rate)) for rate in (machine.segment_rate, 1e9)
-    )
+    unlinked = replace(machine, segment_rate=1e9, baud=None, host_delay=0.0)
+    seconds, free = (_outline(rings, speed, one) for one in (machine, unlinked))
     total = length_of(task) / along
     notes = []
     if allowed < fastest:
         notes.append(slowed(machine, allowed, "this resin"))
     if seconds > _SLOWER * free:
         notes.append(
-            f"the link carries {machine.segment_rate:g} moves/s, and bends this fine have more at "
-            f"{figure(speed, 2)} mm/s: the head will go at about {figure(along / seconds, 2)} mm/s"
+            f"the link carries {figure(convert.segment_rate(machine), 3)} moves/s, and bends this fine have "
+            f"more at {figure(speed, 2)} mm/s: the head will go at about {figure(along / seconds, 2)} mm/s"
         )
     elif along / free < _SLOW * speed:
         notes.append(
@@ -246,7 +246,7 @@ def _writing(task: Task) -> tuple[float, tuple[str, ...]]:
             f"that is the machine's acceleration of {min(machine.acceleration):g} mm/s²"
         )
     travels = _travels(task.design, len(rings), machine)
-    return task.settings.passes * total * (seconds + travels), tuple(notes)
+    return task.settings.passes * total * (seconds + travels), (*notes, *slow_host(machine))
 
 
 def _rings(design: Design, tolerance: float) -> list[shapely.LinearRing]:

@@ -371,7 +371,7 @@ def _copies(planned: Plan, process: Process, doses: Sequence[float]) -> tuple[li
     Raises InputError for a dose that is not met.
     """
     own, machine = planned.process.machine, process.machine
-    once = rested(convert.to_moves(planned.toolpath, own))
+    once = rested(convert.to_moves(planned.toolpath, own), own)
     longest = longest_piece(process)
     before = gcode.motion.Response.of(
         once, convert.controller(own), convert.board(planned.process), longest=longest

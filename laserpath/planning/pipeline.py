@@ -25,6 +25,7 @@ from laserpath.design.target import rasterise
 from laserpath.machine import convert
 from laserpath.machine.attenuation import check_exposes, check_process, too_strong
 from laserpath.machine.heights import check_bed, unfollowed
+from laserpath.machine.link import slow_host
 from laserpath.machine.phase import phase_warnings
 from laserpath.machine.placement import placed, too_fine
 from laserpath.machine.powers import energies, to_levels
@@ -295,6 +296,7 @@ def _reported(
             *edgeless,
             *((str(lost),) if lost else ()),
             *phase_warnings(shipped.run, process),
+            *slow_host(process.machine),
         ),
         window=process_window(shipped.executed, scene, widths=sorted({*WIDTHS, task.settings.blur}))
         if by_dose

@@ -485,10 +485,11 @@ def _stacked(
 ) -> gcode.Moves:
     """The moves of layers at their heights, one after the other; Z is counted from the surface in focus."""
     # What each program was measured by: its path as written, after the rest with which it begins.
-    written = {id(one): rested(convert.to_moves(one.path, process.machine)) for one in programs}
+    machine = process.machine
+    written = {id(one): rested(convert.to_moves(one.path, machine), machine) for one in programs}
     layers = enumerate(zip(heights, programs, strict=True), 1)
     parts = [(f"layer {k} of {len(programs)}, z {z:g} mm", written[id(one)], z) for k, (z, one) in layers]
-    return one_after_another(parts, process.machine, settle)
+    return one_after_another(parts, machine, settle)
 
 
 def _warnings(heights: Sequence[float], plans: Sequence[Plan]) -> tuple[str, ...]:

@@ -409,11 +409,12 @@ def _in_profile(setting: str) -> str:
 def _on_motion(data: PageData, level: str) -> Iterator[Advice]:
     """Effects of the controller: motor steps, braking, and the number of moves."""
     motion, machine = data.report.executed.motion, data.process.machine
+    carried = convert.segment_rate(machine)
     yield from _on_braking(data, level)
-    if not data.planned and motion.segment_rate > 1.001 * machine.segment_rate:
+    if not data.planned and motion.segment_rate > 1.001 * carried:
         yield Advice(
             "link",
-            f"The program has up to {motion.segment_rate:.0f} moves/s, above the {machine.segment_rate:g} "
+            f"The program has up to {motion.segment_rate:.0f} moves/s, above the {carried:.0f} "
             "that the link keeps up with",
             "a lower feed, with less power, needs fewer",
             (Change("feed", -1),),

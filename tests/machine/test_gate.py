@@ -60,7 +60,7 @@ def own(name: str) -> Own:
         np.array([[1, 1], [3, 1], [3, 2], [5, 5], [6, 5], [6, 6]]),
         np.array([3.0, 1.0, 0.0, 2.0, 2.0]), np.array([40.0, 40, min(machine.rapid_speed), 40, 30]),
     )  # fmt: skip
-    moves = rested(export(path, Process(machine=machine)))
+    moves = rested(export(path, Process(machine=machine)), machine)
     return Own(machine, moves, gate.verified(moves, machine, ["two strokes"])[0])
 
 
@@ -96,10 +96,11 @@ def moves_of(lines: Lines, kind: str) -> list[int]:
 PLACES: dict[str, Callable[[Lines], int]] = {
     "after the header": lambda lines: moves_of(lines, "G0")[0],
     "after the first travel": lambda lines: moves_of(lines, "G0")[0] + 1,
-    "before the wait": lambda lines: moves_of(lines, "G4")[1],
+    "before the wait": lambda lines: moves_of(lines, "G4")[-1],
+    "after the wait": lambda lines: moves_of(lines, "G4")[-1] + 1,
     "before the second travel": lambda lines: moves_of(lines, "G0")[1],
     "after the second travel": lambda lines: moves_of(lines, "G0")[1] + 1,
-    "within a stroke": lambda lines: moves_of(lines, "G1")[0] + 1,
+    "within a stroke": lambda lines: moves_of(lines, "G1 X3")[0] + 1,
     "after the last stroke": lambda lines: moves_of(lines, "G1")[-1] + 1,
     "at the end": len,
 }  # fmt: skip

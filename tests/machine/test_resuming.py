@@ -158,10 +158,10 @@ def test_in_a_travel_nothing_is_exposed_twice() -> None:
 
 
 def test_it_begins_at_a_rest_where_there_is_one() -> None:
-    """Where the head rested anyway, no lead is needed."""
+    """Where the head rested anyway, no lead is needed; the whole begins with a dark move of its own."""
     _, read, process = whole("grbl")
     got = resumed("grbl", Ended(line=int(read.line[2])))
-    assert got.start == 2
+    assert got.start == 1
     moves = gcode.Moves.straight([(1, 1), (2, 1), (3, 1)], [0.3, 0.3], [20, 20], [False, False], dynamic=True)
     rest = gcode.Moves([(3, 1), (3, 1)], [0], [20], [gcode.Kind.DWELL], dwell=[0.1], dynamic=[True])
     after = gcode.Moves.straight([(3, 1), (3, 2)], [0.3], [20], [False], dynamic=True)

@@ -250,3 +250,22 @@ def test_a_plan_converts_a_path_no_more_than_it_must(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(convert, "to_moves", note)
     laserpath.plan(BAR, Process(), QUICK).write(tmp_path)
     assert max(Counter(converted).values()) <= 3, "to learn its powers, to write it, and to execute it"
+
+
+def test_a_program_begins_alike_with_hosts_that_are_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """GRBL with hosts that answer at once, after 1 ms and after 4 ms: how long each of the first moves takes.
+    Without the dark move before them some take 8 ms longer.
+    """
+    angle = np.linspace(0, 2 * np.pi, 81)
+    path = Toolpath(5 + np.column_stack([np.cos(angle), np.sin(angle)]), np.full(80, 1.0), np.full(80, 20.0))
+
+    def spread() -> float:
+        programs = [
+            MachineProgram.written(path, Process(machine=Machine(host_delay=late)))
+            for late in (0, 1e-3, 4e-3)
+        ]
+        return float(max(np.ptp([one.run.durations(11)[1:] for one in programs], axis=0)))
+
+    assert spread() < 1e-4
+    monkeypatch.setattr(gcode.motion.Grbl, "run_in", 0.0)
+    assert spread() > 5e-3

@@ -241,9 +241,10 @@ def test_more_to_do_takes_longer() -> None:
         return forecast_relief(lay_out(relief, Process(machine=FINE), replace(settings(40), **changed)))
 
     small, large = forecast_of(90), forecast_of(270)
-    assert 5 < large.write_seconds / small.write_seconds < 12, "nine times the area"
+    assert 4 < large.write_seconds / small.write_seconds < 12, "nine times the area, and one begin"
     assert large.plan_seconds > small.plan_seconds and large.memory > small.memory
-    assert forecast_of(90, passes=2).write_seconds == pytest.approx(2 * small.write_seconds)
+    twice = forecast_of(90, passes=2).write_seconds
+    assert 1.9 < twice / small.write_seconds < 2, "two passes, and one begin"
 
 
 @pytest.mark.slow

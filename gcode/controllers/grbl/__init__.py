@@ -6,13 +6,14 @@ since the facts are needed without Numba.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
 import numpy as np
 
-from gcode.controllers.common import Executed, pauses
+from gcode.controllers.common import ACKNOWLEDGEMENT, PLANNED_CHARACTERS, Executed, pauses
 from gcode.controllers.interface import BlockPlanner, Hardware, Notation, Triple, axes_of, check_triples
 from gcode.controllers.trapezoid.planner import SPEED_MIN
 from gcode.errors import GcodeError
@@ -85,8 +86,10 @@ class Grbl(BlockPlanner):
     notation: ClassVar[Notation] = _NOTATION
     validated: ClassVar[bool] = True
     rounds_vertices: ClassVar[bool] = True
+    run_in: ClassVar[float] = 0.12
     counts_steps: ClassVar[bool] = True
     slowest: ClassVar[float] = SPEED_MIN
+    unplugs_pin: ClassVar[bool] = True
     laser_mode: ClassVar[str] = "laser mode on ($32=1)"
     setting_of: ClassVar[Mapping[str, str]] = {"acceleration": "$120 and $121", "junction": "$11"}
 
@@ -137,6 +140,23 @@ class Grbl(BlockPlanner):
     def pace(self) -> Times:
         """The times of the processor; none on a link that takes no time."""
         return self.times if self.baud is not None else INSTANT
+
+    @property
+    def link_rate(self) -> float:
+        """The lines that may be under way ÷ the time from one's first byte to the host's next line.
+
+        A host that counts characters has B/c − ½ lines of c characters under way, in the mean, in a receive
+        buffer of B.
+        """
+        if self.baud is None or (self.counts_characters and not self.host_delay):
+            return math.inf
+        byte, t = 10 / self.baud, self.times
+        processor = t.turn + t.read + t.line + t.bend + 2 * t.axis + self.blocks * t.block
+        processor += t.load + t.profile + t.ramp + t.segment
+        processor += PLANNED_CHARACTERS * (t.arrival + t.receive + t.character)
+        trip = (PLANNED_CHARACTERS + ACKNOWLEDGEMENT) * byte + processor + self.host_delay
+        flying = self.receive_buffer / PLANNED_CHARACTERS - 0.5 if self.counts_characters else 1.0
+        return min(max(flying, 1.0) / trip, 1 / processor, 1 / (PLANNED_CHARACTERS * byte))
 
     @property
     def power_tick(self) -> float:

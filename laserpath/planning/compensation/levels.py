@@ -510,7 +510,7 @@ def acting_on(ends: Floats, spot: Spot) -> Floats | float:
 def response_of(part: ProgramPart, process: Process) -> tuple[gcode.Moves, gcode.motion.Response]:
     """The moves of a part with the dwells before them, and the light of their execution as sent."""
     machine = process.machine
-    moves = rested(convert.to_moves(part.path, machine))
+    moves = rested(convert.to_moves(part.path, machine), machine)
     return moves, gcode.motion.Response.of(
         moves, convert.controller(machine), convert.board(process), characters=sent(part),
         longest=longest_piece(process),

@@ -57,7 +57,7 @@ class ExecutedShape:
         machine, controller = process.machine, convert.controller(process.machine)
         if moving and controller.counts_steps:
             controller = controller.stepless()
-        moves = rested(convert.to_moves(path, machine))
+        moves = rested(convert.to_moves(path, machine), machine)
         board, longest = convert.board(process), longest_piece(process)
         response = gcode.motion.Response.of(moves, controller, board, longest=longest)
         due = gcode.motion.energies_due(moves, process.resin.order)
@@ -72,7 +72,7 @@ class ExecutedShape:
         total = np.bincount(row, np.where(length > _POINT, shining, 0.0), len(moves))
         along = np.where(length > _POINT, shining / np.maximum(length, _POINT), 0.0)
         share = along * (bright * moves.length / np.maximum(total, 1e-300))[row]
-        # The first RESTS rows are dwells, dark and without length.
+        # The first RESTS rows are dark.
         return cls(
             ends,
             path.xy,

@@ -37,8 +37,10 @@ from laserpath.design.target import COARSEST, affordable, grid_for
 from laserpath.machine import convert
 from laserpath.machine.attenuation import Strength, check_process
 from laserpath.machine.heights import check_bed
+from laserpath.machine.link import slow_host
 from laserpath.machine.placement import placed
 from laserpath.machine.powers import energy_at_full_power, speed_at_full_power, to_levels
+from laserpath.machine.rest import RESTS, rested
 from laserpath.operators.strokes import fit_additive, lay_strokes
 from laserpath.physics import optics
 from laserpath.physics.resin import power_for
@@ -320,7 +322,7 @@ def lay_out(
     target = _target(relief, grid, process.resin)
     black = _HEADROOM * float(target.dose.max()) * PITCH_FWHM * fwhm
     allowed = float(speed_at_full_power(black, machine, spot))
-    speed = min(*machine.speed_max, PIECE_FWHM * fwhm * machine.segment_rate, allowed)
+    speed = min(*machine.speed_max, PIECE_FWHM * fwhm * convert.segment_rate(machine), allowed)
     if settings.initial == "strokes":
         coarse = grid_for(design, spot, min(fine, COARSEST))
         rough, most = _target(relief, coarse, process.resin), settings.strokes or STROKES
@@ -384,17 +386,18 @@ def forecast_relief(layout: ReliefLayout) -> Forecast:
 
     Raises InputError if nothing would be exposed.
     """
-    pixels, moves = float(np.prod(layout.grid.shape)), float(len(layout.lit))
+    pixels, lines = float(np.prod(layout.grid.shape)), float(len(layout.lit))
     _check_levels(layout)
     path, _ = layout.toolpath(layout.start)
     machine = layout.process.machine
-    motion = gcode.motion.profile(convert.to_moves(path, machine), convert.limits(machine))
+    moves = rested(convert.to_moves(path, machine), machine)
+    seconds = gcode.motion.profile(moves, convert.limits(machine)).duration
     fitting = _fitting(layout.relief, layout.process, layout.settings)
-    expected = _expected(pixels, moves, layout.settings, fitting)
+    expected = _expected(pixels, lines, layout.settings, fitting)
     return replace(
         expected,
-        write_seconds=layout.settings.passes * float(motion.duration.sum()),
-        notes=_slow(layout),
+        write_seconds=float(seconds[:RESTS].sum() + layout.settings.passes * seconds[RESTS:].sum()),
+        notes=(*_slow(layout), *slow_host(machine)),
         warnings=(*coarser(layout.settings, layout.requested), *tight(expected.memory)),
     )
 
@@ -420,11 +423,11 @@ def _slow(layout: ReliefLayout) -> tuple[str, ...]:
     fastest = min(machine.speed_max)
     if layout.speed >= fastest:
         return ()
-    if layout.speed < PIECE_FWHM * fwhm * machine.segment_rate:
+    if layout.speed < PIECE_FWHM * fwhm * convert.segment_rate(machine):
         return (slowed(machine, layout.speed, "black"),)
     return (
-        f"the link carries {machine.segment_rate:g} moves/s, each of half a spot: lines are written at "
-        f"{figure(layout.speed, 2)} mm/s, below the {fastest:g} mm/s of the machine",
+        f"the link carries {figure(convert.segment_rate(machine), 3)} moves/s, each of half a spot: lines "
+        f"are written at {figure(layout.speed, 2)} mm/s, below the {fastest:g} mm/s of the machine",
     )
 
 

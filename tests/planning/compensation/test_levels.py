@@ -101,14 +101,13 @@ def test_over_dose_is_held_along_the_path() -> None:
     assert there.max() / task.scene.critical_dose <= 1.015 * task.process.resin.over_dose
 
 
-def test_the_dwells_before_the_path_fill_the_buffer() -> None:
-    """Their lines are in it when the first moves are planned: without them more moves would be known."""
+def test_the_rows_before_the_path_are_executed_as_they_are_sent() -> None:
     task = small.task("grbl")
     (part,) = fitted(task, "grbl").parts
     characters = sent(part)
     assert len(characters) == len(part.path) + RESTS
-    assert (characters[:RESTS] == [len("G4 P0\n"), len("G4 P0.05\n")]).all()
-    moves = rested(convert.to_moves(part.path, task.machine))
+    assert characters[0] == len("G4 P0\n") and characters[1] > len("G1 X0 Y0 F30 S0\n")
+    moves = rested(convert.to_moves(part.path, task.machine), task.machine)
     alone = execute(moves, characters, task.process).durations(len(moves))[RESTS:]
     after_travel = part.run.durations(len(part.path) + 1)[1:]
     np.testing.assert_allclose(alone, after_travel, atol=1e-9)
