@@ -14,7 +14,8 @@ also changes an Airy spot's shape; `Spot.defocus` plans with it.
 
 The settings are those that a plan takes from the profile and that may be wrong there, or be changed at the
 machine: acceleration, speed in junctions, the feed override, the link, the light of a level, on a gantry the
-delay of the laser and the slack of the axes, and Klipper's input shaper.
+delay of the laser and the slack of the axes, and Klipper's input shaper. Nobody knows the phase of the
+laser's pulses, nor whether GRBL's pin flashes where it is lit again.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from laserpath.base.errors import InputError
 from laserpath.design.partition import Partition
 from laserpath.design.scene import Scene
 from laserpath.machine import convert
+from laserpath.machine.phase import pulsed
 from laserpath.machine.program import MachineProgram, ProgramPart
 from laserpath.measure import DEFOCUS
 from laserpath.measure.by_field import FieldsMeasured
@@ -123,25 +125,46 @@ _LATE = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Disturbance:
-    """A machine that differs in one respect. cause, change: as in `Variation`.  override: of the feed."""
+    """A machine that differs in one respect. cause, change: as in `Variation`.  override: of the feed.
+
+    phase: of the single pulses of the laser's PWM, 0…1; None: it shines evenly, as in plans.
+    flashes: the pin flashes where it is lit again.
+    """
 
     cause: str
     change: str
     machine: Machine
     override: float = 1.0
+    phase: float | None = None
+    flashes: bool = False
 
     def program(self, program: MachineProgram) -> MachineProgram:
         """The program on this machine. Its parts are executed by themselves, not with other layers."""
-        return replace(program, parts=tuple(map(self._part, program.parts)))
+        return self.lit(replace(program, parts=tuple(map(self._part, program.parts))))
+
+    def lit(self, program: MachineProgram) -> MachineProgram:
+        """A program that is executed on this machine, with the pulses of its laser."""
+        return (
+            program if self.phase is None else replace(program, parts=tuple(map(self._pulses, program.parts)))
+        )
 
     def _part(self, part: ProgramPart) -> ProgramPart:
         return replace(part, process=replace(part.process, machine=self.machine), override=self.override)
+
+    def _pulses(self, part: ProgramPart) -> ProgramPart:
+        assert self.phase is not None
+        period, order = self.machine.light_period, part.process.resin.order
+        return replace(part, execution=pulsed(part.run, period, self.phase, order, flashes=self.flashes))
 
 
 def disturbances(machine: Machine) -> tuple[Disturbance, ...]:
     """All that have an effect on this machine's controller: Klipper, for example, has no slow link."""
     own = _modelled(machine)
-    return tuple(one for one in _all(machine) if one.override != 1 or _modelled(one.machine) != own)
+    return tuple(
+        one
+        for one in _all(machine)
+        if one.override != 1 or one.phase is not None or _modelled(one.machine) != own
+    )
 
 
 def _modelled(machine: Machine) -> tuple[Any, ...]:
@@ -168,6 +191,7 @@ def _all(machine: Machine) -> Iterator[Disturbance]:
     other = 0.0 if own else 1.0
     changed = replace(machine, level_offset=other)
     yield Disturbance("light", f"level_offset {other:g} instead of {own:g}", changed)
+    yield from _pulses(machine)
     on, off = machine.laser_on_delay + _LATE, machine.laser_off_delay + _LATE
     later = replace(machine, laser_on_delay=on, laser_off_delay=off)
     if convert.late(later):
@@ -181,6 +205,17 @@ def _all(machine: Machine) -> Iterator[Disturbance]:
         x, y = machine.backlash
         slack = replace(machine, backlash=(x + _SLACK, y + _SLACK))
         yield Disturbance("backlash", f"{1000 * _SLACK:g} µm more backlash", slack)
+
+
+def _pulses(machine: Machine) -> Iterator[Disturbance]:
+    """The phase of the laser's PWM is not known; nor is it whether its pin flashes where it is lit again."""
+    if not machine.light_period:
+        return
+    for phase, which in ((0.0, "one phase"), (0.5, "the opposite phase")):
+        yield Disturbance("pulses", f"single pulses of the laser, at {which}", machine, phase=phase)
+    if gcode.dialect(machine.dialect).firmware.unplugs_pin:
+        flash = "a pin that flashes where it is lit again"
+        yield Disturbance("flashes", flash, machine, phase=0.0, flashes=True)
 
 
 def disturbed(

@@ -43,6 +43,7 @@ _TOPICS = {
     "junction": "speed in bends",
     "link": "the link",
     "light": "the light of its power levels",
+    "pulses": "the phase of the laser's pulses",
     "delay": "a late laser",
     "shaper": "the input shaper",
     "backlash": "slack of the axes",
@@ -136,6 +137,7 @@ def _remedy(worst: Variation, process: Process) -> str:
         "delay": "Unless you have, measure laser_delay_ms with the chart, and state it in the profile.",
         "shaper": "State the controller's input shaper in the profile, or turn it off in both.",
         "backlash": "Tighten the axes, or measure backlash_mm, and state it in the profile.",
+        "pulses": "A faster PWM, or a filter, behind which pulses are longer, leaves less to their phase.",
         "light": "Unless you have, measure level_offset with the chart, and state it in the profile.",
     }[worst.cause]
 

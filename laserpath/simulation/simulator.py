@@ -263,7 +263,7 @@ def _sensitivity(
 
     def program(one: Disturbance) -> MachineProgram:
         process = replace(shipped.process, machine=one.machine)
-        return _shipped(read, chosen, process, one.override).moved(shipped.shift)
+        return one.lit(_shipped(read, chosen, process, one.override)).moved(shipped.shift)
 
     found = disturbed(shipped.process.machine, scene, program)
     return Sensitivity(KeyFigures.of(measured), tuple(found))

@@ -405,8 +405,8 @@ class KeyFigures:
 class Variation:
     """One change of the machine, and the print with it. figures: as executed.
 
-    cause: 'acceleration', 'junction', 'override', 'link', 'shaper', 'light', 'delay', 'backlash' of a
-    disturbance; 'filter', 'levels', 'acceleration', 'link', 'steps' of an improvement.
+    cause: 'acceleration', 'junction', 'override', 'link', 'shaper', 'light', 'pulses', 'flashes', 'delay',
+    'backlash' of a disturbance; 'filter', 'levels', 'acceleration', 'link', 'steps' of an improvement.
     change: in words, such as 'twice the acceleration'.
     """
 
@@ -436,8 +436,11 @@ class Sensitivity:
 
     @property
     def worst(self) -> Variation | None:
-        """The disturbance with the largest mean edge error, overrides apart; None without any."""
-        return _worst(one for one in self.disturbed if one.cause != "override")
+        """The disturbance with the largest mean edge error, overrides and flashes apart; None without any.
+
+        Flashes are a bound: nobody has seen that a pin does.
+        """
+        return _worst(one for one in self.disturbed if one.cause not in ("override", "flashes"))
 
     @property
     def worst_override(self) -> Variation | None:

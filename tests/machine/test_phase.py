@@ -11,7 +11,7 @@ from sets import one_fast
 import gcode
 from laserpath import Machine, Process, Resin, simulate
 from laserpath.machine import convert
-from laserpath.machine.phase import LineEnds, phase_warnings
+from laserpath.machine.phase import LineEnds, phase_warnings, pulsed
 
 PERIOD = 1.024e-3
 GANTRY = Process()
@@ -101,3 +101,34 @@ def test_the_mean_delay_counts_where_a_head_is_fast_at_the_ends_of_lines() -> No
     assert not convert.lag(GANTRY.machine, fwhm), "a gantry is slow there"
     assert not convert.lag(replace(GALVO.machine, pwm_period=0.2e-3), fwhm)
     assert not convert.lag(replace(GALVO.machine, dialect="linuxcnc"), fwhm), "a DAC has no period"
+
+
+@pytest.mark.parametrize("phase", [0.0, 0.3, 0.75])
+def test_pulses_are_those_of_the_pin(phase: float) -> None:
+    """Its light up to each place; a period that began in the dark has none."""
+    run, step = run_of(20.0, level=25), 4e-6
+    x, lit = pin(run, phase * PERIOD, step)
+    got = pulsed(run, PERIOD, phase)
+    assert got.write_time == pytest.approx(run.write_time)
+    assert set(np.unique(got.light)) == {0.0, 1.0}
+    order = np.argsort(x)
+    pulses = np.interp(x[order], got.xyz[:, 0], np.append(0, np.cumsum(got.light * got.duration)))
+    np.testing.assert_allclose(pulses, np.cumsum(lit[order]) * step, atol=0.01 * pulses[-1])
+
+
+def test_pulses_have_the_energy_of_their_mean() -> None:
+    """Half a pulse is lost where lines begin, and won where they end."""
+    run, phases = run_of(20.0, level=25), (np.arange(16) + 0.5) / 16
+    half = run.light.max() * PERIOD / 2
+    dark, flashing = (
+        float(np.mean([pulsed(run, PERIOD, p, flashes=flashes).exposure for p in phases]))
+        for flashes in (False, True)
+    )
+    assert run.exposure == pytest.approx(dark, abs=0.2 * 3 * half)
+    assert flashing - dark == pytest.approx(3 * PERIOD / 2, rel=0.1)
+
+
+def test_pulses_keep_what_two_photons_absorb() -> None:
+    run = run_of(20.0, level=25)
+    got = pulsed(run, PERIOD, 0.0, order=2)
+    assert got.light**2 @ got.duration == pytest.approx(run.light**2 @ run.duration, rel=0.05)

@@ -81,6 +81,8 @@ def test_only_what_the_controller_has_is_disturbed() -> None:
         "override",
         "link",
         "light",
+        "pulses",
+        "flashes",
         "delay",
         "backlash",
     }
