@@ -53,6 +53,11 @@ _AROUND = 8
 _FEWEST_FIELDS = 4
 """Fields from which workers take them: they take some seconds to start."""
 
+_DIVIDED = 1.5
+"""Area, in fields, from which a design is cut into four at least: a smaller one gains less by a second
+processor than it loses by the rims.
+"""
+
 _TOLERANCE = 1e-5
 """Of the given light, relative to its peak: the finest of single precision."""
 
@@ -92,7 +97,7 @@ class Partition:
         """side: of a field, FWHM; it may be half as large again."""
         pixels = fwhm / grid.pitch
         every = max(2, int(2 * pixels / _GIVEN_PIXELS + 1e-6))
-        counts = tuple(max(1, round(n / (side * pixels))) for n in grid.shape)
+        counts = _counts([n / (side * pixels) for n in grid.shape])
         sides = tuple(every * ceil(n / many / every) for n, many in zip(grid.shape, counts, strict=True))
         rim = every * ceil(_MARGIN_FWHM * pixels / every)
         return cls(grid, fwhm, (counts[0], counts[1]), (sides[0], sides[1]), rim, every)
@@ -282,6 +287,18 @@ def worked_on(function: Callable[[Job], Result], jobs: Iterable[Job], fields: in
 def is_alone(fields: int) -> bool:
     """Whether this process works on so many fields by itself."""
     return fields < _FEWEST_FIELDS or not worker_count()
+
+
+def _counts(sides: Sequence[float]) -> tuple[int, int]:
+    """Fields along each side, (rows, columns). sides: of the grid, in sides of a field.
+
+    Two or three fields, or a single large one, would keep one processor busy: those become four.
+    """
+    rows, columns = (max(1, round(side)) for side in sides)
+    if rows * columns >= _FEWEST_FIELDS or sides[0] * sides[1] < _DIVIDED:
+        return rows, columns
+    four = ((2, 2), (1, 4), (4, 1))
+    return min(four, key=lambda each: max(side / count for side, count in zip(sides, each, strict=True)))
 
 
 def _clipped(scene: Scene, window: Grid, zero: Floats) -> shapely.MultiPolygon:

@@ -10,17 +10,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from math import prod
 from pathlib import Path
 
 import shapely
 
 from laserpath import report
+from laserpath.base.compute import workers
 from laserpath.base.compute.beside import Beside
 from laserpath.base.errors import InputError, one_line
 from laserpath.base.files import write_all
 from laserpath.base.plan_steps import PlanPart
 from laserpath.config.project import text as project_text
 from laserpath.design import FLATTEN_FWHM, as_design
+from laserpath.design.partition import is_alone
 from laserpath.design.target import rasterise
 from laserpath.machine import convert
 from laserpath.machine.attenuation import check_exposes, check_process, too_strong
@@ -38,6 +41,7 @@ from laserpath.physics.dose import usual_model
 from laserpath.planning.curve.follow import too_wide
 from laserpath.planning.dots import run_out
 from laserpath.planning.keeping import Keeping, Solved
+from laserpath.planning.optimise.fields import begin
 from laserpath.planning.optimise.loop import Progress, dose_to_size, tell
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.output import Planned, files_of, header
@@ -53,6 +57,11 @@ from laserpath.types.results import Measurement, Report, Sensitivity, Solution
 _SAME_FWHM = 5e-4
 """Difference of two mean edge errors, in FWHM, up to which neither print counts as worse, because positions
 and powers are rounded. A larger one ships optimised paths that are slightly worse than their starts."""
+
+_WRONG = 0.05
+"""Overlap with the design that a start lacks, beside the plan's, for which it is not shipped though the plan
+has more edges missing. A larger one ships starts that are worse as a whole; a smaller one plans without a
+dot that the start prints."""
 
 Listener = Callable[[Progress], None]
 ColourListener = Callable[[int, int, Progress], None]
@@ -175,6 +184,8 @@ def plan(
     check_bed(design, process)
 
     task = Task.affordable(design, process, settings)
+    if not is_alone(prod(task.partition.counts)):
+        workers.prepare(begin)
     scene = task.overview
     _ = scene.target, scene.sampler  # once, before two threads ask for them
     with Beside(partial(affordable_limit, task)) as limit:
@@ -231,8 +242,9 @@ def _finished(start: Toolpath, solution: Solution, task: Task, others: tuple[str
 def worse_than_start(executed: Measurement, start: Measurement, task: Task) -> str:
     """A sentence if a print has a larger mean edge error than its start's, or more edges missing; else ''.
 
-    Both are as executed, and a corner that the spot rounds off is not missing. A larger mean edge error is no
-    reason if the plan keeps the tolerance asked for: the user wants the fastest such plan.
+    Both are as executed, and a corner that the spot rounds off is not missing. Some edges more are no reason
+    if the start prints much more of the area wrongly. A larger mean edge error is none if the plan keeps the
+    tolerance asked for: the user wants the fastest such plan.
     """
     figures, before = executed.figures, start.figures
     limit = task.settings.max_epe_fwhm
@@ -244,7 +256,7 @@ def worse_than_start(executed: Measurement, start: Measurement, task: Task) -> s
             int(rounded_off(one.edges, one.dose, task.scene.on(one.grid)).missing.sum())
             for one in (executed, start)
         )
-    if nearer and gone <= gone_before:
+    if nearer and (gone <= gone_before or before.iou < figures.iou - _WRONG):
         return ""
     micrometres = 1000 * task.scene.fwhm
     now, then = (f"{number(micrometres * one.epe_mean, 2)} µm" for one in (figures, before))

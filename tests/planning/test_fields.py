@@ -87,6 +87,24 @@ def test_every_place_is_in_one_core() -> None:
     assert (covered == 1).all()
 
 
+@pytest.mark.parametrize(
+    ("fwhms", "counts"),
+    [
+        ((100, 140), (1, 1)),
+        ((195, 210), (2, 2)),
+        ((100, 420), (1, 4)),
+        ((420, 90), (4, 1)),
+        ((280, 420), (2, 3)),
+    ],
+)
+def test_a_large_design_has_fields_for_two_processors(
+    fwhms: tuple[int, int], counts: tuple[int, int]
+) -> None:
+    """Of two or three, one colour would have a single field."""
+    grid = Grid((0.0, 0.0), FWHM / 3, (3 * fwhms[0], 3 * fwhms[1]))
+    assert Partition.of(grid, FWHM, 140.0).counts == counts
+
+
 def test_a_place_is_its_own_field_s() -> None:
     grid = Grid((0.3, -1.0), FWHM / 6, (700, 1000))
     partition, pixels = Partition.of(grid, FWHM, 50.0), np.random.default_rng(1).uniform(0, 700, (500, 2))

@@ -108,6 +108,26 @@ def test_a_worse_solution_is_not_shipped_and_the_reason_is_told(monkeypatch: pyt
 
 
 @pytest.mark.slow
+def test_some_edges_more_are_no_reason_to_ship_a_start_that_prints_much_more_wrongly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        pipeline, "rounded_off", lambda edges, *_: edges
+    )  # no corner explains what is missing
+    plan = laserpath.plan(CONTACTS, settings=replace(QUICK, iterations=0))
+    end, start = plan.report.executed, plan.report.start
+    task = pipeline.Task.of(plan.design, plan.process, plan.settings)
+    missing = end.edges.missing.copy()
+    missing[: np.count_nonzero(start.edges.missing) + 1] = True
+    figures = replace(end.figures, missing_edges=start.figures.missing_edges + 1, epe_mean=0.01)
+    worse = replace(end, figures=figures, edges=replace(end.edges, missing=missing))
+    for iou, shipped in ((0.9, True), (0.7, False)):
+        before = replace(start, figures=replace(start.figures, iou=iou))
+        now = replace(worse, figures=replace(figures, iou=0.93))
+        assert bool(pipeline.worse_than_start(now, before, task)) == shipped
+
+
+@pytest.mark.slow
 def test_a_plan_within_its_tolerance_may_be_less_true_than_its_start() -> None:
     """The user asked for the fastest one."""
     plan = laserpath.plan(CONTACTS, settings=replace(QUICK, iterations=0))

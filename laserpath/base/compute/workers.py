@@ -1,9 +1,10 @@
 """Worker processes: for tasks of seconds that need nothing but their arguments.
 
 Taichi runs one kernel at a time in a process, so that threads do not gain there. On this machine there is a
-worker for each processor: loky's processes are kept for further plans, and start without running the caller's
-script again, as those of `multiprocessing` do on most systems. On many machines there are those of a cluster
-(`on_cluster`): Dask's scheduler has the queue, the data and the dashboard, and many sites run one already.
+worker for each processor but that of this process, which takes tasks, too: loky's processes are kept for
+further plans, and start without running the caller's script again, as those of `multiprocessing` do on most
+systems. On many machines there are those of a cluster (`on_cluster`): Dask's scheduler has queue, data
+and dashboard, and many sites run one already.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import re
 import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, CancelledError
+from concurrent.futures import BrokenExecutor, CancelledError, Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -29,6 +30,9 @@ _IDLE = 300.0
 
 _AHEAD = 2
 """Tasks for each worker that are made before they are needed: more hold more memory."""
+
+_NONE: Any = object()
+"""No further task."""
 
 _ADDRESS, _EXAMPLE = re.compile(r"\w+://\S+:\d+"), "tcp://10.0.0.5:8786"
 
@@ -69,15 +73,32 @@ def _pool() -> Any:
         return _state.cluster
     from loky import get_reusable_executor  # some tens of ms, which small designs need not wait for
 
-    return get_reusable_executor(max_workers=cpu_count(), timeout=_IDLE, initializer=_begin)
+    return get_reusable_executor(max_workers=_others(), timeout=_IDLE, initializer=_begin)
+
+
+def _others() -> int:
+    """Workers that take tasks beside this process, which takes some itself unless there is a cluster."""
+    return worker_count() if _state.cluster is not None else max(worker_count() - 1, 1)
+
+
+def prepare(function: Callable[[], object]) -> None:
+    """Start the workers here, and let each call a function, such as one that loads what tasks need.
+
+    They take some seconds, which a plan has other work for. A cluster's have started.
+    """
+    if _state.cluster is None and worker_count():
+        for _ in range(_others()):
+            _pool().submit(function)
 
 
 def each(function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
     """The results of function(task) in the order of the tasks, which are made when they are needed.
 
-    What a worker was doing when it died, such as for want of memory, is done by this process.
+    This process does a task itself where all workers here have enough to do; those of a cluster are many,
+    and wait for it to hand out tasks. What a worker was doing when it died, such as for want of memory, is
+    done by this process.
     """
-    waiting, most = deque[tuple[Task, Any]](), _AHEAD * max(worker_count(), 1)
+    waiting, shares = deque[tuple[Task, Any]](), _state.cluster is None
     gone = (BrokenExecutor, *(_state.cluster.gone if _state.cluster is not None else ()))
 
     def first() -> Result:
@@ -87,10 +108,20 @@ def each(function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[
         except gone:
             return function(task)
 
+    left = iter(tasks)
+    coming = next(left, _NONE)
     try:
-        for task in tasks:
-            waiting.append((task, _pool().submit(function, task)))
-            if len(waiting) >= most:
+        while coming is not _NONE:
+            task, coming = coming, next(left, _NONE)
+            # The last one would wait in a worker's queue.
+            most = _others() * (1 if coming is _NONE and shares else _AHEAD)
+            if shares and sum(not future.done() for _, future in waiting) >= most:
+                done = Future[Result]()
+                done.set_result(function(task))
+                waiting.append((task, done))
+            else:
+                waiting.append((task, _pool().submit(function, task)))
+            while waiting and (waiting[0][1].done() or len(waiting) >= _AHEAD * worker_count()):
                 yield first()
         while waiting:
             yield first()

@@ -16,16 +16,16 @@ from functools import partial
 import numpy as np
 
 import gcode
-from laserpath.base.arrays import Floats, runs
+from laserpath.base.arrays import Bools, Floats, runs
 from laserpath.base.plan_steps import PlanPart
 from laserpath.design.scene import Scene
 from laserpath.machine import convert
 from laserpath.machine.powers import energies, exposing, within_power
 from laserpath.machine.program import MachineProgram, early, joined, prepared, with_energies
-from laserpath.measure import edge_errors
+from laserpath.measure import edge_errors, rounded_off
 from laserpath.physics.dose import DoseModel, accurate_model, usual_model
 from laserpath.planning.compensation.levels import best_levels
-from laserpath.planning.compensation.places import best_places
+from laserpath.planning.compensation.places import best_places, restored
 from laserpath.planning.compensation.shape import ExecutedShape
 from laserpath.planning.dots import dots_of, drawn_out, filled, is_short, run_out, shortest_stroke
 from laserpath.planning.optimise.fields import PathProblem, cut_at_borders, optimised
@@ -284,14 +284,14 @@ def _without_lost_dots(program: MachineProgram, task: Task) -> MachineProgram:
     lost = _lost_dots(program, task)
     if not lost:
         return program
-    best, fewest = program, _Print.of(program, task).missing
+    best, fewest = program, np.count_nonzero(_Print.of(program, task).missing)
     for share in _SLOWER:
         speed = part.path.speed.copy()
         for first, last in lost:
             speed[first:last] *= share
         moves = convert.to_moves(replace(part.path, speed=speed), task.machine)
         other = MachineProgram.of_moves(moves, task.process)
-        if (missing := _Print.of(other, task).missing) < fewest:
+        if (missing := np.count_nonzero(_Print.of(other, task).missing)) < fewest:
             best, fewest = other, missing
     return best
 
@@ -326,6 +326,10 @@ def _placed(
             return LearnedProgram(best, stopped=True)
         moved = _levelled(best_places(moved, task, objective.edge_weight, time_weight), task)
         now = _Print.of(moved, task)
+        if not now.shows_as_much_as(printed, task):
+            # One place that is worse does not undo what all others have gained.
+            moved = restored(moved, best, now.worse_than(printed, task))
+            now = _Print.of(moved, task)
         if now.error + per_second * now.time < printed.error + per_second * printed.time and (
             now.shows_as_much_as(printed, task)
         ):
@@ -333,16 +337,19 @@ def _placed(
     return LearnedProgram(best, stopped=tell(progress, PlanPart.PLACE, rounds, rounds))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Print:
-    """What a program's executed dose prints. error: mean edge error, FWHM.  missing: edges that are.
+    """What a program's executed dose prints. error: mean edge error, FWHM.  missing: (M,) whether an edge is,
+    other than at rounded corners.
 
-    brightest: its largest dose ÷ critical.  time: write time in units of the term of the write time.
+    brightest: its largest dose ÷ critical.  bright: (K, 2) mm, places that are too bright to be shipped.
+    time: write time in units of the term of the write time.
     """
 
     error: float
-    missing: int
+    missing: Bools
     brightest: float
+    bright: Floats
     time: float
 
     @classmethod
@@ -350,10 +357,12 @@ class _Print:
         scene, dose = task.overview, _dose_of(program, task)
         relative = dose / scene.critical_dose
         unit = WriteTimeTerm.of(program.path, task.design, task.machine, 0.0).unit
+        rows, columns = np.nonzero(relative > _BRIGHTEST * task.scene.resin.over_dose)
         return cls(
             error=EdgeTerm(scene)(relative),
-            missing=int(edge_errors(dose, scene).missing.sum()),
+            missing=rounded_off(edge_errors(dose, scene), dose, scene).missing,
             brightest=float(relative.max()),
+            bright=np.array(scene.grid.origin) + scene.grid.pitch * np.stack([columns, rows], axis=1),
             time=program.motion.write_time / unit,
         )
 
@@ -365,7 +374,12 @@ class _Print:
         fit, old_fit = (_is_bearable(one.brightest, task) for one in (self, old))
         if fit != old_fit:
             return fit
-        return self.missing <= old.missing and (fit or self.brightest <= _BRIGHTER * old.brightest)
+        fewer = np.count_nonzero(self.missing) <= np.count_nonzero(old.missing)
+        return bool(fewer and (fit or self.brightest <= _BRIGHTER * old.brightest))
+
+    def worse_than(self, old: _Print, task: Task) -> Floats:
+        """(K, 2) mm, places whose edges are missing, but were not, and those that are too bright."""
+        return np.vstack([task.overview.samples.xy[self.missing & ~old.missing], self.bright])
 
 
 def on_steps(path: EnergyPath, machine: Machine, spot: Spot) -> EnergyPath:

@@ -39,6 +39,7 @@ from laserpath.machine.powers import crowding, energy_at_full_power
 from laserpath.machine.program import MachineProgram
 from laserpath.machine.rest import RESTS
 from laserpath.physics.dose import DoseModel, accurate_model
+from laserpath.physics.optics import fwhm
 from laserpath.planning.compensation.by_field import RunPart, by_fields, run_parts
 from laserpath.planning.compensation.levels import (
     PENALTY,
@@ -452,6 +453,11 @@ _SWEEPS = 6
 """Most passes over all vertices; they end when nothing changes any more."""
 
 
+_RESTORED_FWHM = 2.0
+"""Distance from a place up to which `restored` moves change its dose by more than some hundredths: a larger
+one gives up more of what was gained around."""
+
+
 def best_places(
     program: MachineProgram, task: Task, edge_weight: float, time_weight: float
 ) -> MachineProgram:
@@ -483,11 +489,33 @@ def best_places(
         xy, _ = field_places(whole)
     else:
         xy = moves.xy + step * _by_fields(whole, moves.power > 0, partition, model)
-    moved = _uncrowded(replace(part.path, xy=xy[RESTS:]), part.path, machine)
-    # Sharper corners make the head slower than it was told.
-    placed = gcode.motion.at_peak(
-        convert.to_moves(moved, machine), convert.controller(machine), process.resin.order
+    return _written(replace(part.path, xy=xy[RESTS:]), part.path, process)
+
+
+def restored(program: MachineProgram, before: MachineProgram, places: Floats) -> MachineProgram:
+    """The program with its vertices and powers as they were before, around some places (K, 2) mm.
+
+    Returned as it is if it has other moves than before.
+    """
+    (new,), (old,) = (tuple(part.path for part in one.parts) for one in (program, before))
+    if len(new) != len(old) or not len(places):
+        return program
+    process = program.process
+    away, _ = cKDTree(places).query((new.xy[1:] + new.xy[:-1]) / 2)
+    near = away <= _RESTORED_FWHM * fwhm(process.spot) + new.length / 2
+    path = Toolpath(
+        np.where(ends_of(near)[:, None], old.xy, new.xy),
+        np.where(near, old.power, new.power),
+        np.where(near, old.speed, new.speed),
     )
+    return _written(path, old, process)
+
+
+def _written(path: Toolpath, before: Toolpath, process: Process) -> MachineProgram:
+    """The program of a path whose vertices have moved. before: the path with them as they were."""
+    moves = convert.to_moves(_uncrowded(path, before, process.machine), process.machine)
+    # Sharper corners make the head slower than it was told.
+    placed = gcode.motion.at_peak(moves, convert.controller(process.machine), process.resin.order)
     return MachineProgram.of_moves(placed, process)
 
 

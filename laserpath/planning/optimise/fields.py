@@ -25,6 +25,7 @@ from laserpath.base.arrays import (
     spans_around,
     widened,
 )
+from laserpath.base.compute import runtime
 from laserpath.design.partition import (
     FieldView,
     Partition,
@@ -414,6 +415,11 @@ class _LitBeside:
     def pull(self, points: Any, d_dose: Floats, xy: Floats, line_energy: Floats) -> PathGradient:
         """As of the model: what is given does not change."""
         return self.model.pull(points, d_dose, xy, line_energy)
+
+
+def begin() -> None:
+    """What a worker does before its first field: it has loaded this module, and starts Taichi."""
+    runtime.start()
 
 
 def solve_field(job: FieldJob, progress: Listener | None = None) -> FieldResult:

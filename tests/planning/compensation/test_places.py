@@ -14,7 +14,7 @@ from laserpath.base.compute import beside
 from laserpath.machine import convert
 from laserpath.planning.compensation import levels, places
 from laserpath.planning.compensation.levels import best_levels
-from laserpath.planning.compensation.places import best_places
+from laserpath.planning.compensation.places import best_places, restored
 
 
 @pytest.mark.parametrize("dialect", ["grbl", "klipper"])
@@ -43,6 +43,23 @@ def test_only_vertices_change_and_by_whole_steps(dialect: str) -> None:
     assert np.abs(steps).max() > 0.9, "some vertices have moved"
     assert np.abs(steps).max() < 2.1
     np.testing.assert_allclose(steps, np.rint(steps), atol=0.1)  # digits written
+
+
+def test_around_a_place_vertices_and_powers_are_restored() -> None:
+    task = small.task("grbl")
+    before = fitted(task, "grbl")
+    moved = best_levels(best_places(before, task, 0.15, 0.0015), task)
+    place = before.path.xy[np.argmax(np.hypot(*(moved.path.xy - before.path.xy).T))]
+    back = restored(moved, before, place[None])
+    away = np.hypot(*(before.path.xy - place).T)
+    near, far = away < 1.5 * task.scene.fwhm, away > 3.5 * task.scene.fwhm
+    np.testing.assert_array_equal(back.path.xy[near], before.path.xy[near])
+    np.testing.assert_array_equal(back.path.xy[far], moved.path.xy[far])
+    assert (moved.path.xy[near] != before.path.xy[near]).any()
+    assert (moved.path.xy[far] != before.path.xy[far]).any()
+    inside = near[1:] & near[:-1]
+    np.testing.assert_array_equal(back.path.power[inside], before.path.power[inside])
+    assert restored(moved, before, np.zeros((0, 2))) is moved
 
 
 def test_no_move_becomes_too_short_for_marlin() -> None:
