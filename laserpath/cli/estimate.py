@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -11,9 +12,9 @@ import click
 from laserpath.base.errors import InputError, figure
 from laserpath.cli import board as boards
 from laserpath.cli import plan as planning
-from laserpath.cli import progress, show
+from laserpath.cli import progress, show, slicer
 from laserpath.cli.grouped import GroupedCommand, options
-from laserpath.cli.options import COLOURS, DESIGN, FILES, LIMITS, OUTPUT, PLAN, PROCESS
+from laserpath.cli.options import COLOURS, DESIGN, FILES, LIMITS, OUTPUT, PARTS, PLAN, PROCESS
 from laserpath.config import request
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ Examples:
   laserpath estimate design.svg
   laserpath estimate board.zip --layers top-copper,top-mask
   laserpath estimate board.gbr --negative --machine my-laser.toml
+  laserpath estimate part.stl --layer 50um --machine my-laser.toml
   laserpath estimate chip.gds --layer 1/0 --spot-fwhm 2um --json
 
 \b
@@ -37,11 +39,12 @@ first plan after an installation also compiles. Write time is right within a fac
 Exit codes: 0 success; 2 bad input, or a design that the machine cannot write."""
 
 _OUTPUT = {
+    "Parts": {"--settle": PARTS["Parts"]["--settle"]},
     "Output": {
         "--json": {"is_flag": True, "help": "Print only JSON on stdout"},
         "-q --quiet": OUTPUT["Output"]["-q --quiet"],
         "--project": FILES["Output"]["--project"],
-    }
+    },
 }
 
 
@@ -60,20 +63,27 @@ class _Expected(NamedTuple):
 @click.argument("design", metavar="[DESIGN]", type=click.Path(), required=False)
 @options(_OUTPUT, PROCESS, DESIGN, COLOURS, boards.OF_EXPOSURE, PLAN, LIMITS)
 def estimate(design: str | None, **given: Any) -> None:
-    """Say what planning and writing DESIGN, a drawing or a board, would take, without planning it.
+    """Say what planning and writing DESIGN, a drawing, a board or a part, would take, without planning it.
 
     Prints the size, the exposed area, the time and memory of a plan, the time to write it, and what slows
     the machine down.
     """
+    from laserpath.design.part import is_part
     from laserpath.physics import optics
 
     file, values = planning.inputs(design, given)
-    if boards.is_board([file]):
+    layered = is_part(file)
+    if not layered and boards.is_board([file]):
         _of_board(file, given, values)
         return
     if idle := [name for name in _OF_BOARDS if given[name] is not None]:
-        raise InputError(f"--{idle[0].replace('_', '-')} is of a board, but {file} is a drawing")
-    planning.check_parts(given, values)
+        raise InputError(
+            f"--{idle[0].replace('_', '-')} is of a board, and {file} is a {'part' if layered else 'drawing'}"
+        )
+    if layered:
+        _of_part(file, given, values)
+        return
+    planning.check_parts(file, given, values)
     if values.get("grey"):
         raise InputError(
             "estimate is for drawings: with --grey the lines are laid out before their time is known, and "
@@ -122,6 +132,40 @@ def _of_board(file: str, given: Mapping[str, Any], values: Mapping[str, Any]) ->
         talk.warn(sentence)
     _print_table(found)
     whole = _together(found)
+    for note in show.notes(whole):
+        click.echo(note)
+    progress.warn_of(whole, talk)
+
+
+def _of_part(file: str, given: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    """Print what the layers of a part would take, equal ones planned once."""
+    from laserpath.physics import optics
+    from laserpath.planning import forecast_stack, together
+
+    process = request.process_of(values)
+    settings = request.settings_of(values, optics.fwhm(process.spot))
+    with show.busy(f"cutting {file}", hidden=given["quiet"]):
+        stack = planning.stack_of(Path(file), given, values, process, settings)
+        each = forecast_stack(stack)
+    whole, talk = together(stack, each, given["settle"] or 0.0), show.Talk(quiet=given["quiet"])
+    for sentence in stack.notes:
+        talk.warn(sentence)
+    x0, y0, x1, y1 = stack.whole.bounds
+    size = (x1 - x0, y1 - y0, stack.z[-1])
+    if given["json"]:
+        full = {
+            **_figures(whole),
+            "notes": list(whole.notes),
+            "warnings": [*stack.notes, *whole.warnings],
+            "name": stack.whole.name,
+            "size_mm": [float(side) for side in size],
+            "layers": len(stack.z),
+            "planned": len(each),
+        }
+        click.echo(json.dumps(full, indent=2, ensure_ascii=False, allow_nan=False))
+        return
+    click.echo(f"{stack.whole.name}: {' × '.join(f'{side:.4g}' for side in size)} mm; {slicer.told(stack)}")
+    click.echo(f"all layers: {show.expected(whole)}")
     for note in show.notes(whole):
         click.echo(note)
     progress.warn_of(whole, talk)

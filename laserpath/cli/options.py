@@ -155,7 +155,8 @@ PARTS: Options = {
         },
         "--apart": {
             "is_flag": True,
-            "help": "A program for each layer of a part: DESIGN-001.gcode …  [one for all]",
+            "help": "A program for each layer of a part (STL, 3MF, OBJ, SL1 or drawings): DESIGN-001.gcode "
+            "…  [one for all]",
         },
         "--resume": {
             "is_flag": True,

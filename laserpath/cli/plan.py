@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from laserpath.cli.progress import Meter
     from laserpath.cli.show import Talk
     from laserpath.config.request import PlannedPart
-    from laserpath.planning import ColourPlans, Forecast, LayerPlans, Progress
+    from laserpath.planning import ColourPlans, Forecast, Progress, Stack
     from laserpath.planning.relief import ReliefFigures, ReliefPlan
     from laserpath.types import Design, Process, Settings
 
@@ -91,11 +91,11 @@ class Made:
     reported: tuple[str, ...] = ()
 
 
-def check_parts(given: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+def check_parts(file: str, given: Mapping[str, Any], values: Mapping[str, Any]) -> None:
     """Refuse options that say nothing about this drawing: with --colours or --layers, or without them."""
     for name in ("apart", "settle", "resume"):
         if given.get(name):
-            raise InputError(f"--{name} is for the layers of a part (STL, 3MF, OBJ), and this is a drawing")
+            raise InputError(f"--{name} is for the layers of a part, and {file} is a drawing")
     if values.get("layers") and values.get("grey"):
         raise InputError("--grey cannot be used with --layers: give one of them")
     if given.get("joined") and not in_parts(values):
@@ -258,48 +258,59 @@ _OF_ONE_PROGRAM = ("frame", "joined", "save_project", "sensitivity")
 """Options without effect on a part."""
 
 
-def plan_sliced(job: Job, meter: Meter) -> Made:
-    """Plan the layers of the job's part and write their program, or programs."""
+def stack_of(
+    file: Path, given: Mapping[str, Any], values: Mapping[str, Any], process: Process, settings: Settings
+) -> Stack:
+    """The layers of a part, placed on the machine. given: options as given.  values: with the project's."""
     from laserpath.design import FLATTEN_FWHM
-    from laserpath.design.part import is_stack, load_part, load_stack
+    from laserpath.design.part import files_like, is_stack, load_part, load_stack
     from laserpath.machine.shrinkage import scales
     from laserpath.physics import optics
-    from laserpath.planning import Keeping, stacked
+    from laserpath.planning import stacked
 
-    file, machine, given = Path(job.file), job.process.machine, job.given
-    drawn = is_stack(file)
-    layer = _thickness(job, drawn=drawn)
+    machine, drawn = process.machine, is_stack(file)
+    if drawn:
+        files_like(file)
+    layer = _thickness(file.name, given, values, drawn=drawn)
     if machine.z_travel is None:
         raise InputError(
             f"a part needs a Z, and machine {machine.name!r} names none: put z_travel_mm = [0, 40] with its "
             "lowest and highest Z into its profile"
         )
-    meter.name = f"cutting {file.name}"
-    tolerance = FLATTEN_FWHM * optics.fwhm(job.process.spot)
-    *_, higher = scales(job.process.resin)
+    tolerance = FLATTEN_FWHM * optics.fwhm(process.spot)
+    *_, higher = scales(process.resin)
     if drawn and layer is not None:
-        of_each = {name: value for name, value in job.values.items() if name != "layer"}
+        of_each = {name: value for name, value in values.items() if name != "layer"}
         layers = load_stack(file, layer, reading=request.reading_of(of_each, tolerance))
     else:
         # Thinner by what the resin shrinks, so that the program's layers are as thick as asked for.
         thinner = layer and layer / higher
-        layers = load_part(file, thinner, unit=job.values.get("unit"), tolerance=tolerance)
+        layers = load_part(file, thinner, unit=values.get("unit"), tolerance=tolerance)
     name = re.sub(r"[*?]+", "", file.stem).strip("-_. ") or "layers"
     if (height := higher * layers[-1][0]) > machine.z_travel[1]:
         raise InputError(
             f"{file.name} is {height:g} mm high, above the {machine.z_travel[1]:g} mm to which "
-            f"machine {machine.name!r} travels in Z (z_travel)"
+            f"machine {machine.name!r} travels in Z (z_travel_mm)"
         )
     # No mesh names a page: the zero is the part's corner, unless another one is asked for.
-    origin = "design" if job.settings.origin == "auto" else job.settings.origin
-    stack = stacked(layers, job.process, replace(job.settings, origin=origin), name=name)
+    origin = "design" if settings.origin == "auto" else settings.origin
+    return stacked(layers, process, replace(settings, origin=origin), name=name)
+
+
+def plan_sliced(job: Job, meter: Meter) -> Made:
+    """Plan the layers of the job's part and write their program, or programs."""
+    from laserpath.planning import Keeping
+
+    file, given = Path(job.file), job.given
+    meter.name = f"cutting {file.name}"
+    stack = stack_of(file, given, job.values, job.process, job.settings)
     check_places(stack.places(job.folder, apart=given["apart"]))
     x0, y0, x1, y1 = stack.whole.bounds
     job.talk.tell(f"{file.name}: {x1 - x0:.4g} × {y1 - y0:.4g} × {stack.z[-1]:.4g} mm")
     for note in stack.notes:
         job.talk.warn(note)
     # A part of a stack is of no use, so one Ctrl-C stops at once.
-    keeping = Keeping(job.folder / f"{name}.layers") if given["resume"] else None
+    keeping = Keeping(job.folder / f"{stack.whole.name}.layers") if given["resume"] else None
     done = slicer.planned(stack, given["settle"] or 0.0, job.talk, meter, job.check, keeping)
     job.check()
     meter.writing()
@@ -308,27 +319,28 @@ def plan_sliced(job: Job, meter: Meter) -> Made:
         keeping.clear()
     return Made(
         done.warnings,
-        as_json=lambda: _sliced_json(done, written),
-        summary=lambda: _sliced_summary(done, written),
+        as_json=lambda: slicer.part_json(done, written),
+        summary=lambda: slicer.part_summary(done, written),
         missed=slicer.missed(done),
         reported=stack.notes,
     )
 
 
-def _thickness(job: Job, *, drawn: bool) -> float | None:
+def _thickness(
+    name: str, given: Mapping[str, Any], values: Mapping[str, Any], *, drawn: bool
+) -> float | None:
     """The thickness of a layer, mm; None: the file says it. Options that say nothing here are refused.
 
     drawn: whether each of its layers is a drawing.
     """
     from laserpath.design.part import is_sliced
 
-    name = Path(job.file).name
     taken = _OF_EACH_DRAWING if drawn else ()
-    idle = [one for one in _OF_A_DRAWING if job.values.get(one) and one not in taken]
-    idle += [one for one in _OF_ONE_PROGRAM if job.given.get(one)]
+    idle = [one for one in _OF_A_DRAWING if values.get(one) and one not in taken]
+    idle += [one for one in _OF_ONE_PROGRAM if given.get(one)]
     if idle:
         raise InputError(f"--{idle[0].replace('_', '-')} is for drawings, and {name} is a part: leave it out")
-    layers: Sequence[str] = job.values.get("layer", ())
+    layers: Sequence[str] = values.get("layer", ())
     if is_sliced(name) and not layers:
         return None
     if len(layers) != 1:
@@ -337,35 +349,6 @@ def _thickness(job: Job, *, drawn: bool) -> float | None:
         return float(Quantity(LENGTH, "mm")(layers[0]))  # type: ignore[arg-type]  # no lengths in FWHM
     except InputError as error:
         raise InputError(f"--layer of a part is the thickness of its layers, as in 50um: {error}") from None
-
-
-def _sliced_summary(done: LayerPlans, written: Sequence[Path]) -> None:
-    """Print what was planned, how long it takes, and the files."""
-    from laserpath.report.wording import duration
-
-    click.echo(f"{slicer.in_short(done)}; {duration(done.write_time)} to write")
-    if done.in_depth:
-        click.echo(done.in_depth.sentence)
-    show.tell_written(written)
-
-
-def _sliced_json(done: LayerPlans, written: Sequence[Path]) -> str:
-    """Figures and files as JSON: those of the part, and for each layer its height, plan and verdict."""
-    full = {
-        "design": done.stack.whole.name,
-        "files": [str(path) for path in written],
-        "within_tolerance": bool(done.within_tolerance),
-        "write_s": float(done.write_time),
-        "planned": len(done.each),
-        "missed_z_mm": list(done.missed),
-        "warnings": list(done.warnings),
-        "in_depth": done.in_depth and done.in_depth.as_dict(),
-        "layers": [
-            {"z_mm": z, "plan": number, "verdict": done.each[number].verdict[0]}
-            for z, number in zip(done.stack.z, done.stack.plan_of, strict=True)
-        ],
-    }
-    return json.dumps(full, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 _ARRANGING = [option.name for option in known.setting("Arrangement")]
@@ -512,7 +495,7 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
             raise InputError(f"{str(folder / project.NAME)!r} is there already, and would be lost")
         file, values = inputs(design, given)
         if not is_part(file):
-            check_parts(given, values)
+            check_parts(file, given, values)
         process = request.process_of(values)
         fwhm = optics.fwhm(process.spot)
         settings = request.settings_of(values, fwhm)

@@ -1,4 +1,7 @@
-"""`laserpath slicer`, and `laserpath-slicer`, which slicers call: parse, read, plan, write, exit code."""
+"""`laserpath slicer`, and `laserpath-slicer`, which slicers call: parse, read, plan, write, exit code.
+
+What it says of layers, `laserpath plan part.stl` says too.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import json
 import os
 import shlex
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -135,13 +138,19 @@ def planned(
     from laserpath.planning import forecast_stack, plan_stack, together
 
     each = forecast_stack(stack)
-    alike = "" if len(each) == len(stack.z) else f", of which {len(each)} differ"
-    talk.tell(f"{_layers(len(stack.z))}{alike}{stack.bottom(range(len(stack.z)))}")
+    talk.tell(told(stack))
     progress.tell_expected(together(stack, each, settle), talk)
     meter.expect(*each)
     check()
     listen = progress.of_several(meter, check)
     return plan_stack(stack, settle=settle, progress=listen, keeping=keeping)
+
+
+def told(stack: Stack) -> str:
+    """`5 layers, of which 2 differ`, and what the bottom ones get."""
+    count, differ = len(stack.z), len(set(stack.plan_of))
+    alike = "" if differ == count else f", of which {differ} differ"
+    return f"{_layers(count)}{alike}{stack.bottom(range(count))}"
 
 
 def missed(done: LayerPlans) -> str:
@@ -159,6 +168,35 @@ def in_short(done: LayerPlans) -> str:
 
 def _layers(count: int) -> str:
     return f"{count} layer{'s' * (count != 1)}"
+
+
+def part_summary(done: LayerPlans, written: Sequence[Path]) -> None:
+    """Print what was planned, how long it takes, and the files."""
+    from laserpath.report.wording import duration
+
+    click.echo(f"{in_short(done)}; {duration(done.write_time)} to write")
+    if done.in_depth:
+        click.echo(done.in_depth.sentence)
+    show.tell_written(written)
+
+
+def part_json(done: LayerPlans, written: Sequence[Path]) -> str:
+    """Figures and files as JSON: those of the part, and for each layer its height, plan and verdict."""
+    full = {
+        "design": done.stack.whole.name,
+        "files": [str(path) for path in written],
+        "within_tolerance": bool(done.within_tolerance),
+        "write_s": float(done.write_time),
+        "planned": len(done.each),
+        "missed_z_mm": list(done.missed),
+        "warnings": list(done.warnings),
+        "in_depth": done.in_depth and done.in_depth.as_dict(),
+        "layers": [
+            {"z_mm": z, "plan": number, "verdict": done.each[number].verdict[0]}
+            for z, number in zip(done.stack.z, done.stack.plan_of, strict=True)
+        ],
+    }
+    return json.dumps(full, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def _as_json(file: Path, done: LayerPlans) -> str:

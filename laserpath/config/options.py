@@ -301,7 +301,8 @@ _DESIGN = (
         parse=values.texts,
         metavar="NAME",
         help="Read only this layer; may be repeated. GDSII and OASIS: layer or layer/datatype. With "
-        "--layers: only this one of them. Parts (STL, 3MF, OBJ): how thick all layers are, 50um",
+        "--layers: only this one of them. Parts (STL, 3MF, OBJ, drawings): how thick "
+        "all layers are, 50um",
         default="all; for GDSII and OASIS the layer with the longest outline",
     ),
     Option(

@@ -113,9 +113,7 @@ def load_stack(
     Raises InputError if there are none, or one cannot be read.
     """
     pattern = Path(pattern)
-    files = sorted(pattern.parent.glob(pattern.name), key=lambda file: _in_order(file.name))
-    if not files:
-        raise InputError(f"no file has a name like {str(pattern)!r}")
+    files = files_like(pattern)
     _check_thickness(layer)
     if len(files) > _MOST:
         raise InputError(f"{len(files)} drawings are like {str(pattern)!r}, but {_MOST} layers are the most")
@@ -126,6 +124,14 @@ def load_stack(
         (round((k + 1) * layer, 9), replace(one, source=source, recipe=recipe, file=str(pattern.absolute())))
         for k, one in enumerate(each)
     )
+
+
+def files_like(pattern: Path) -> list[Path]:
+    """The files of a pattern, in the order of the layers. Raises InputError if there are none."""
+    files = sorted(pattern.parent.glob(pattern.name), key=lambda file: _in_order(file.name))
+    if not files:
+        raise InputError(f"no file has a name like {str(pattern)!r}")
+    return files
 
 
 def _check_thickness(layer: float) -> None:

@@ -320,7 +320,7 @@ def _check_height(number: int, z: float, below: Sequence[float], machine: Machin
     if not low <= z <= high:
         raise InputError(
             f"layer {number} at z {z:g} mm is outside the {low:g} to {high:g} mm in which machine "
-            f"{machine.name!r} travels (z_travel)"
+            f"{machine.name!r} travels (z_travel_mm)"
         )
     if below and abs(z - below[-1]) < _SAME_HEIGHT:
         raise InputError(

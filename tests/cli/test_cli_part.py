@@ -175,7 +175,7 @@ def test_a_part_larger_than_the_machine(capsys: pytest.CaptureFixture[str]) -> N
 def test_the_options_of_parts_are_refused_for_drawings(capsys: pytest.CaptureFixture[str]) -> None:
     Path("a.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"><rect width="1" height="1"/></svg>')
     assert run("plan", "a.svg", "--apart", *QUICK) == 2
-    assert "--apart is for the layers of a part (STL, 3MF, OBJ)" in capsys.readouterr().err
+    assert "--apart is for the layers of a part, and a.svg is a drawing" in capsys.readouterr().err
 
 
 def square(name: str, size: float) -> None:
@@ -197,9 +197,31 @@ def test_a_drawing_for_each_layer(capsys: pytest.CaptureFixture[str]) -> None:
         assert ends.max(axis=0) == pytest.approx((size, size), abs=0.15)
 
 
-def test_drawings_of_layers_that_are_not_there(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("plan", "slice_*.svg", "--layer", "50um", *QUICK) == 2
-    assert "no file has a name like 'slice_*.svg'" in capsys.readouterr().err
+def test_the_estimate_of_a_part_counts_all_layers_and_plans_equal_ones_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for number, size in ((9, 1.2), (10, 0.8), (11, 0.8)):
+        square(f"slice_{number}.wkt", size)
+
+    def estimated(design: str, *options: str) -> dict[str, Any]:
+        assert run("estimate", design, "--layer", "50um", *QUICK[:-1], *options, "--json") == 0
+        return dict(json.loads(capsys.readouterr().out))
+
+    whole = estimated("slice_*.wkt", "--settle", "2")
+    assert (whole["layers"], whole["planned"]) == (3, 2)
+    assert whole["size_mm"] == pytest.approx([1.2, 1.2, 0.15])
+    low, high = (estimated(f"slice_{number}.w?t") for number in (9, 10))
+    assert whole["write_s"] == pytest.approx(low["write_s"] + 2 * high["write_s"] + 3 * 2)
+    assert whole["plan_s"] == pytest.approx(low["plan_s"] + high["plan_s"], rel=0.05)
+    assert run("estimate", "slice_*.wkt", "--layer", "50um", *QUICK) == 0
+    assert "slice: 1.2 × 1.2 × 0.15 mm; 3 layers, of which 2 differ" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["plan", "estimate"])
+def test_drawings_of_layers_that_are_not_there(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    for options in (("--layer", "50um"), ()):
+        assert run(command, "slice_*.svg", *options, *QUICK) == 2
+        assert "no file has a name like 'slice_*.svg'" in capsys.readouterr().err
     square("slice_1.wkt", 1.0)
     assert run("plan", "slice_*.wkt", *QUICK) == 2
     assert "slice_*.wkt is a part: say once how thick its layers are" in capsys.readouterr().err
