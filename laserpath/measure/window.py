@@ -62,12 +62,13 @@ def process_window(
     At dose 1 and width 1 the errors are those of `measure.exposure`.
     """
     epe, missing = edges_of(path, scene, doses, widths)
-    error = epe / scene.fwhm  # (F, D, M)
+    error = np.divide(epe, scene.fwhm, out=epe)  # (F, D, M)
     return ProcessWindow(
         dose=np.array(doses),
         width=np.array(widths),
-        epe_mean=np.abs(error).mean(axis=2),
-        epe_p95=np.percentile(np.abs(error), 95, axis=2),
+        # Of one width after the other: copies of all points of a large design take memory.
+        epe_mean=np.array([np.abs(one).mean(axis=1) for one in error]),
+        epe_p95=np.array([np.percentile(np.abs(one), 95, axis=1) for one in error]),
         epe_signed=error.mean(axis=2),
         missing_edges=missing.sum(axis=2),
         samples=error.shape[2],

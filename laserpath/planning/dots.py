@@ -105,29 +105,65 @@ def filled(path: EnergyPath, dose: Floats, scene: Scene, process: Process) -> En
     if not dark.any() or dark.sum() > _MOST_DARK * deep.sum():
         return path
     machine, least = process.machine, shortest_stroke(process.machine, process.spot)
+    ways, half = _DarkMoves(path, machine), np.array([[-least / 2, 0.0], [least / 2, 0.0]])
     for middle, line_energy in _missing(dose, dark, scene, least):
-        path = _with_dot(path, middle + np.array([[-least / 2, 0.0], [least / 2, 0.0]]), line_energy, machine)
-    return within_power(path, machine, process.spot)
+        ways.insert(middle + half, line_energy)
+    return within_power(ways.path(), machine, process.spot)
 
 
-def _with_dot(path: EnergyPath, dot: Floats, line_energy: float, machine: Machine) -> EnergyPath:
-    """The path with a line (2, 2) in the dark move that is the least longer by it, or before all moves.
+class _DarkMoves:
+    """The dark moves of a path, into which dots are put one after the other.
 
-    No dark move becomes so short that the controller would leave it out.
+    start, end: (T, 2) mm, in the order of the path.  move: (T,) the move of the path that each is a part of,
+    −1 before all.  dots: of each of those, in their order: line (2, 2) mm, and line energy.
     """
-    ways = [end - xy for end, xy in zip(dot, (path.xy[:-1], path.xy[1:]), strict=True)]
-    longer = sum(np.hypot(*way.T) for way in ways) - path.length
-    brief = np.min([np.abs(way).max(axis=1) for way in ways], axis=0)
-    fits = ~path.on & (brief >= convert.controller(machine).shortest_move)
-    before = np.hypot(*(dot[1] - path.xy[0]))
-    k = int(np.argmin(np.append(np.where(fits, longer, np.inf), before)))
-    at = k + 1 if k < len(path) else 0
-    fastest, rapid = min(machine.speed_max), min(machine.rapid_speed)
-    return EnergyPath(
-        np.insert(path.xy, at, dot, axis=0),
-        np.insert(path.energy, at, [line_energy, 0.0]),
-        np.insert(path.speed, at, [fastest, rapid]),
-    )
+
+    def __init__(self, path: EnergyPath, machine: Machine) -> None:
+        self._path, self._machine = path, machine
+        self._move = np.flatnonzero(~path.on)
+        self._start, self._end = path.xy[self._move], path.xy[self._move + 1]
+        self._dots: dict[int, list[tuple[Floats, float]]] = {}
+        self._first = path.xy[0]
+
+    def insert(self, dot: Floats, line_energy: float) -> None:
+        """Put a line (2, 2) into the dark move that is the least longer by it, or before all moves.
+
+        No dark move becomes so short that the controller would leave it out.
+        """
+        ways = [end - xy for end, xy in zip(dot, (self._start, self._end), strict=True)]
+        longer = sum(np.hypot(*way.T) for way in ways) - np.hypot(*(self._end - self._start).T)
+        brief = np.min([np.abs(way).max(axis=1) for way in ways], axis=0)
+        fits = brief >= convert.controller(self._machine).shortest_move
+        before = np.hypot(*(dot[1] - self._first))
+        k = int(np.argmin(np.append(np.where(fits, longer, np.inf), before)))
+        if k == len(self._move):
+            self._dots.setdefault(-1, []).insert(0, (dot, line_energy))
+            self._first = dot[0]
+            self._move = np.append(-1, self._move)
+            self._start, self._end = np.vstack([dot[1:], self._start]), np.vstack([dot[1:], self._end])
+            self._end[0] = self._path.xy[0] if len(self._dots[-1]) == 1 else self._dots[-1][1][0][0]
+            return
+        move = int(self._move[k])
+        # Before all moves a dot comes first, elsewhere a dark move.
+        place = k - int(np.searchsorted(self._move, move)) + (move < 0)
+        self._dots.setdefault(move, []).insert(place, (dot, line_energy))
+        self._move = np.insert(self._move, k, move)
+        self._start = np.insert(self._start, k + 1, dot[1], axis=0)
+        self._end = np.insert(self._end, k, dot[0], axis=0)
+
+    def path(self) -> EnergyPath:
+        """The path with all dots."""
+        path, put = self._path, sorted(self._dots.items())
+        dots = [one for _, some in put for one in some]
+        if not dots:
+            return path
+        at = np.repeat([move + 1 for move, some in put for _ in some], 2)
+        fastest, rapid = min(self._machine.speed_max), min(self._machine.rapid_speed)
+        return EnergyPath(
+            np.insert(path.xy, at, np.concatenate([line for line, _ in dots]), axis=0),
+            np.insert(path.energy, at, [value for _, energy in dots for value in (energy, 0.0)]),
+            np.insert(path.speed, at, [fastest, rapid] * len(dots)),
+        )
 
 
 def _missing(dose: Floats, dark: Bools, scene: Scene, length: float) -> Iterator[tuple[Floats, float]]:

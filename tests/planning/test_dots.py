@@ -16,7 +16,7 @@ from laserpath.machine.powers import energies
 from laserpath.machine.program import MachineProgram
 from laserpath.physics import optics
 from laserpath.physics.dose import usual_model
-from laserpath.planning.dots import DOT_FWHM, drawn_out, filled, run_out, stroke_of_dot
+from laserpath.planning.dots import DOT_FWHM, _DarkMoves, drawn_out, filled, run_out, stroke_of_dot
 from laserpath.planning.task import Task
 from laserpath.types import EnergyPath, Machine, Process, Resin, Settings, Spot, StraightMoves, Toolpath
 
@@ -128,3 +128,26 @@ def test_dots_of_the_starting_curve_are_all_there_as_executed(dialect: str) -> N
     assert min(extents(plan.solution.toolpath)) >= least
     assert plan.report.start.figures.missing_edges == 0
     assert plan.report.executed.figures.missing_edges == 0
+
+
+def test_dots_put_in_one_after_the_other_are_those_put_into_paths_in_turn() -> None:
+    machine, rng = MACHINES["grbl"], np.random.default_rng(5)
+    xy = np.array([[1.0, 1], [2, 1], [2, 2], [1, 2], [1, 3], [2, 3]])
+    begun = turn = EnergyPath(xy, [0.2, 0, 0.3, 0, 0.1], [30.0] * 5)
+    ways = _DarkMoves(begun, machine)
+    for middle in rng.uniform(0, 4, (30, 2)):
+        dot, energy = middle + np.array([[-0.01, 0.0], [0.01, 0.0]]), float(rng.uniform(0.1, 1))
+        ways.insert(dot, energy)
+        detour = np.hypot(*(dot[0] - turn.xy[:-1]).T) + np.hypot(*(turn.xy[1:] - dot[1]).T) - turn.length
+        least = np.where(turn.on, np.inf, detour)
+        k, before = int(np.argmin(least)), np.hypot(*(dot[1] - turn.xy[0]))
+        at = k + 1 if least[k] <= before else 0
+        turn = EnergyPath(
+            np.insert(turn.xy, at, dot, axis=0),
+            np.insert(turn.energy, at, [energy, 0.0]),
+            np.insert(turn.speed, at, [machine.speed_max[0], machine.rapid_speed[0]]),
+        )
+    put = ways.path()
+    assert (put.xy[0] != xy[0]).any(), "one of them is before all moves"
+    for name in ("xy", "energy", "speed"):
+        assert np.array_equal(getattr(put, name), getattr(turn, name)), name
