@@ -117,7 +117,8 @@ def each(function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[
             most = _others() * (1 if coming is _NONE and shares else _AHEAD)
             if shares and sum(not future.done() for _, future in waiting) >= most:
                 done = Future[Result]()
-                done.set_result(function(task))
+                with _sharing():
+                    done.set_result(function(task))
                 waiting.append((task, done))
             else:
                 waiting.append((task, _pool().submit(function, task)))
@@ -128,6 +129,17 @@ def each(function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[
     finally:
         for _, future in waiting:
             future.cancel()
+
+
+@contextmanager
+def _sharing() -> Iterator[None]:
+    """While it is open, this process leaves the other processors to the workers."""
+    before = cpu_count()
+    use_processors(1)
+    try:
+        yield
+    finally:
+        use_processors(before)
 
 
 def _begin() -> None:
