@@ -1,6 +1,6 @@
 """`python -m laserpath` is the command `laserpath`."""
 
-from laserpath.cli import main
+from laserpath.cli import command
 
 if __name__ == "__main__":
-    main()
+    command()

@@ -146,3 +146,15 @@ def test_warnings_of_libraries_are_no_errors(
         warnings.simplefilter("error")
         assert run("--version") == 0
         warnings.warn("a library's", DeprecationWarning, stacklevel=1)
+
+
+def test_the_command_ends_with_its_code_after_all_that_waits_for_the_end() -> None:
+    """It leaves its objects as they are, but not what libraries do at the end, nor what is printed."""
+    script = (
+        "import atexit, sys\nfrom laserpath.cli import command\natexit.register(print, 'at the end')\n"
+        "sys.argv = ['laserpath', 'check', 'nothing.gcode']\ncommand()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stdout == "at the end\n"
+    assert done.stderr.startswith("laserpath: program 'nothing.gcode' cannot be read")
