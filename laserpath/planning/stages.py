@@ -44,7 +44,7 @@ from laserpath.planning.optimise.loop import (
     outcome,
     tell,
 )
-from laserpath.planning.optimise.loss import WriteTimeTerm, share_of_peak, weight_for
+from laserpath.planning.optimise.loss import share_of_peak, terms_of_path, weight_for
 from laserpath.planning.optimise.objective import EdgeTerm, Objective
 from laserpath.planning.smooth import decimate, simplify
 from laserpath.planning.task import Task
@@ -318,8 +318,8 @@ def _run(
         start = dose_to_size(start, usual_model(grid, spot), objective, task.machine)
         return optimise(start, problem.loss(), process, stage.schedule, progress, problem.bounds)
     start = cut_at_borders(start, problem.partition)
-    time = WriteTimeTerm.of(start, task.design, task.machine, time_weight)
-    problem = replace(problem, time=time, blur=settings.blur)
+    own = terms_of_path(start, task.design, task.machine, time_weight)
+    problem = replace(problem, own=own, blur=settings.blur)
     return optimised(start, problem, stage.schedule, progress)
 
 

@@ -48,7 +48,7 @@ from laserpath.planning.optimise.loop import (
     share_of,
     vertex_bounds,
 )
-from laserpath.planning.optimise.loss import WriteTimeTerm, share_of_peak, unhindered, weight_for
+from laserpath.planning.optimise.loss import share_of_peak, terms_of_path, unhindered, unit_of, weight_for
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.task import Task
 from laserpath.types import Design, EnergyPath, Process, Target
@@ -217,7 +217,7 @@ def _settled(path: EnergyPath, task: Task, progress: Callable[[Progress], None] 
     settings = replace(task.settings, initial="strokes", pixels_per_fwhm=PIXELS_PER_FWHM)
     coarse = Task.of(task.design, task.process, settings)
     try:
-        path, _ = _tried(path, coarse, min(SETTLING, settings.iterations), progress)
+        path = _tried(path, coarse, min(SETTLING, settings.iterations), progress)
     except _TrialStopped as stop:
         return Start(drawn_out(stop.path, task.process), "strokes", stopped=True)
     return Start(drawn_out(path, task.process), "strokes")
@@ -225,19 +225,19 @@ def _settled(path: EnergyPath, task: Task, progress: Callable[[Progress], None] 
 
 def _tried(
     path: EnergyPath, task: Task, iterations: int, progress: Callable[[Progress], None] | None
-) -> tuple[EnergyPath, WriteTimeTerm]:
-    """The path at its best dose after some iterations, and the term of its write time."""
+) -> EnergyPath:
+    """The path at its best dose after some iterations."""
     scene, process, settings = task.scene, task.process, task.settings
     objective, model = Objective.of(scene), usual_model(scene.grid, process.spot)
     start = dose_to_size(path, model, objective, process.machine)
-    time = WriteTimeTerm.of(start, task.design, process.machine, weight_for(settings))
+    own = terms_of_path(start, task.design, process.machine, weight_for(settings))
     schedule = Schedule(iterations, contrast=(process.resin.contrast,) * 2, finish=0.0, stage=PlanPart.TRY)
     bounds = vertex_bounds(scene.grid, process.machine, settings.origin == "centre")
-    problem = PathProblem(scene, objective, process, bounds, settings.field_fwhm, time)
+    problem = PathProblem(scene, objective, process, bounds, settings.field_fwhm, own)
     best = optimised(start, problem, schedule, progress)
     if best.stopped:
         raise _TrialStopped(best.path)
-    return best.path, time
+    return best.path
 
 
 def candidates(task: Task) -> list[Task]:
@@ -290,11 +290,13 @@ class _Trial:
         """Optimise one candidate, the path along its strokes, briefly and score it."""
         scene, process = task.scene, task.process
         objective, model = Objective.of(scene), usual_model(scene.grid, process.spot)
-        best, time = _tried(path, task, ITERATIONS_EACH, progress)
-        sent = executable(best, process.spot, process.machine, share_of_peak(time.weight))
+        best = _tried(path, task, ITERATIONS_EACH, progress)
+        time_weight = weight_for(task.settings)
+        sent = executable(best, process.spot, process.machine, share_of_peak(time_weight))
         executed = MachineProgram.of(exported(sent, process), process).executed
         loss = objective.per_pixel(model.dose(executed))
-        times = time.weight / time.unit * regions.times(best, process)
+        unit = unit_of(task.design, process.machine)
+        times = time_weight / unit * regions.times(best, process)
         score: Floats = times + np.bincount(regions.nearest.ravel(), loss.ravel(), regions.count)
         lines = [shapely.LineString(stroke) for stroke in strokes]
         middles = shapely.get_coordinates(shapely.line_interpolate_point(lines, 0.5, normalized=True))

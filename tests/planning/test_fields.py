@@ -32,7 +32,7 @@ from laserpath.planning.curve import initial_curve
 from laserpath.planning.optimise import fields
 from laserpath.planning.optimise.fields import PathProblem, cut_at_borders, optimised
 from laserpath.planning.optimise.loop import Schedule, bounds_of, dose_to_size
-from laserpath.planning.optimise.loss import WriteTimeTerm
+from laserpath.planning.optimise.loss import terms_of_path
 from laserpath.planning.optimise.objective import EdgeTerm, Objective
 from laserpath.planning.stages import EDGE_WEIGHT, _EdgeCheck, final_loss
 from laserpath.planning.task import Task
@@ -73,7 +73,7 @@ def start(task: Task, problem: PathProblem) -> EnergyPath:
 
 
 def timed(problem: PathProblem, path: EnergyPath, task: Task) -> PathProblem:
-    return replace(problem, time=WriteTimeTerm.of(path, WIDE, task.machine, 1e-3))
+    return replace(problem, own=terms_of_path(path, WIDE, task.machine, 1e-3))
 
 
 def test_every_place_is_in_one_core() -> None:

@@ -68,7 +68,7 @@ def test_it_stops_by_itself_where_nothing_is_gained():
 def test_write_time_is_traded_for_loss():
     paces = [WriteTimeTerm.of(START, SQUARE, PROCESS.machine, weight) for weight in (1e-4, 3e-2)]
     true, quick = (
-        optimise(START, Loss.of(OBJECTIVE, MODEL, time=pace), PROCESS, SCHEDULE).path for pace in paces
+        optimise(START, Loss.of(OBJECTIVE, MODEL, path=(pace,)), PROCESS, SCHEDULE).path for pace in paces
     )
     assert loss_of(true) < loss_of(quick)
     assert paces[0](true.xy, true.energy)[0] > 1.1 * paces[0](quick.xy, quick.energy)[0]

@@ -15,7 +15,7 @@ from laserpath.physics.dose import DoseModel
 from laserpath.planning import start
 from laserpath.planning.curve import CURVES, drawn, initial_curve, order
 from laserpath.planning.optimise.loop import dose_to_size
-from laserpath.planning.optimise.loss import TIME_WEIGHTS, WriteTimeTerm, weight_for
+from laserpath.planning.optimise.loss import TIME_WEIGHTS, unit_of, weight_for
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.start import ITERATIONS_EACH, _Regions, _Trial, candidates, directed, start_curve
 from laserpath.planning.task import Task
@@ -84,8 +84,7 @@ def test_a_candidate_is_scored_by_what_is_executed(monkeypatch):
     unlit = trial_of(task)
     nothing = Objective.of(task.scene).per_pixel(np.zeros(task.scene.grid.shape)).sum()
     regions, weight = _Regions.of(task.scene.target), TIME_WEIGHTS[task.settings.quality]
-    time = WriteTimeTerm.of(unlit.path, task.design, task.machine, weight)
-    times = time.weight / time.unit * regions.times(unlit.path, PROCESS).sum()
+    times = weight / unit_of(task.design, task.machine) * regions.times(unlit.path, PROCESS).sum()
     assert unlit.score.sum() == pytest.approx(nothing + times, rel=1e-3)
     assert lit.score.sum() < 0.5 * unlit.score.sum()
 
@@ -207,7 +206,7 @@ def test_strokes_are_taken_if_they_score_better(better, monkeypatch):
 
     def untouched(path, task, *_):
         weights.append(weight_for(task.settings))
-        return path, WriteTimeTerm.of(path, task.design, task.machine, weights[-1])
+        return path
 
     monkeypatch.setattr(start, "_tried", untouched)
     monkeypatch.setattr(start._Trial, "of", classmethod(scored))

@@ -36,7 +36,7 @@ from laserpath.planning.optimise.loop import (
     share_of,
     tell,
 )
-from laserpath.planning.optimise.loss import WriteTimeTerm
+from laserpath.planning.optimise.loss import terms_of_path, unit_of
 from laserpath.planning.optimise.objective import EdgeTerm, Objective
 from laserpath.planning.smooth import fed
 from laserpath.planning.task import Task
@@ -117,14 +117,14 @@ def refined(
         for share in shares:
             if stopped or round(share * iterations) == 0:
                 break
-            time = None if still else WriteTimeTerm.of(best, task.design, task.machine, time_weight)
+            own = () if still else terms_of_path(best, task.design, task.machine, time_weight)
             shape = ExecutedShape.of(exposing(best, task.machine, spot), process, moving=not still)
             contrast = (objective.contrast,) * 2
             schedule = Schedule(
                 round(share * iterations), contrast=contrast, finish=1.0, stage=PlanPart.EXECUTE, still=still
             )
             listen = share_of(progress, sum(map(len, losses)), iterations)
-            done = optimised(best, replace(problem, time=time, shape=shape), schedule, listen)
+            done = optimised(best, replace(problem, own=own, shape=shape), schedule, listen)
             best, stopped = done.path, done.stopped
             losses.append(done.loss)
     if not losses:
@@ -356,14 +356,13 @@ class _Print:
     def of(cls, program: MachineProgram, task: Task) -> _Print:
         scene, dose = task.overview, _dose_of(program, task)
         relative = dose / scene.critical_dose
-        unit = WriteTimeTerm.of(program.path, task.design, task.machine, 0.0).unit
         rows, columns = np.nonzero(relative > _BRIGHTEST * task.scene.resin.over_dose)
         return cls(
             error=EdgeTerm(scene)(relative),
             missing=rounded_off(edge_errors(dose, scene), dose, scene).missing,
             brightest=float(relative.max()),
             bright=np.array(scene.grid.origin) + scene.grid.pitch * np.stack([columns, rows], axis=1),
-            time=program.motion.write_time / unit,
+            time=program.motion.write_time / unit_of(task.design, task.machine),
         )
 
     def shows_as_much_as(self, old: _Print, task: Task) -> bool:

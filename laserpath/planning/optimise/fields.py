@@ -39,7 +39,7 @@ from laserpath.design.partition import (
 from laserpath.design.scene import Scene
 from laserpath.physics.dose import DoseModel, PathGradient, usual_model
 from laserpath.planning.optimise.loop import Free, Listener, Optimised, Progress, Schedule, optimise, outcome
-from laserpath.planning.optimise.loss import ExposedShape, Loss, WriteTimeTerm, defocused, out_of_focus
+from laserpath.planning.optimise.loss import ExposedShape, Loss, PathTerm, defocused, out_of_focus
 from laserpath.planning.optimise.objective import Objective
 from laserpath.types import EnergyPath, Process, Spot
 
@@ -86,7 +86,7 @@ class PathProblem:
     """A loss of a whole design's path, as it can be cut into fields.
 
     scene: on the grid of the objective.  bounds: corners (2,) mm of the range of the vertices.  side: of a
-    field, FWHM.  time: of the path that is optimised, or None.  blur: width of the spot out of focus,
+    field, FWHM.  own: terms of the path itself.  blur: width of the spot out of focus,
     relative; 1: none.  shape: what the machine makes of the path.
     """
 
@@ -95,7 +95,7 @@ class PathProblem:
     process: Process
     bounds: tuple[Floats, Floats]
     side: float
-    time: WriteTimeTerm | None = None
+    own: tuple[PathTerm, ...] = ()
     blur: float = 1.0
     shape: CuttableShape | None = None
 
@@ -113,7 +113,7 @@ class PathProblem:
         """The loss of the whole path."""
         model = usual_model(self.scene.grid, self.spot)
         blurred = out_of_focus(self.blur, self.objective, self.spot) if self.blur > 1 else None
-        return Loss.of(self.objective, model, time=self.time, blurred=blurred, shape=self.shape)
+        return Loss.of(self.objective, model, path=self.own, blurred=blurred, shape=self.shape)
 
 
 def _spots(spot: Spot, blur: float) -> tuple[tuple[Spot, float], ...]:
@@ -214,9 +214,6 @@ class _Sweep:
             edge=replace(edge, scene=view.scene) if edge and share else None,
             edge_weight=share * problem.objective.edge_weight,
         )
-        time = problem.time and replace(
-            problem.time, on=own.of_moves(problem.time.on, False), speed=own.of_moves(problem.time.speed, 1.0)
-        )
         low, high = (bound - zero for bound in problem.bounds)
         far = pitch * (np.array(view.grid.shape[::-1]) - 2.0)
         return FieldJob(
@@ -229,7 +226,7 @@ class _Sweep:
             process=problem.process,
             bounds=(np.maximum(low, pitch), np.minimum(high, far)),
             schedule=self._schedule,
-            time=time,
+            own=tuple(term.of_moves(own.of_moves) for term in problem.own),
             blur=problem.blur,
             shape=problem.shape and problem.shape.part(own.move, own.vertex, zero),
         )
@@ -372,7 +369,7 @@ class FieldJob:
     process: Process
     bounds: tuple[Floats, Floats]
     schedule: Schedule
-    time: WriteTimeTerm | None
+    own: tuple[PathTerm, ...]
     blur: float
     shape: ExposedShape | None
 
@@ -430,7 +427,7 @@ def solve_field(job: FieldJob, progress: Listener | None = None) -> FieldResult:
     light, *out = (_LitBeside(model, given) for model, given in zip(models, rest, strict=True))
     objective, spot = job.objective, view.scene.spot
     blurred = replace(out_of_focus(job.blur, objective, spot), model=out[0]) if out else None
-    loss = Loss.of(objective, light, time=job.time, blurred=blurred, shape=job.shape)
+    loss = Loss.of(objective, light, path=job.own, blurred=blurred, shape=job.shape)
     found = optimise(job.path, loss, job.process, job.schedule, progress, job.bounds, job.free)
     change = [now - then for now, then in zip(_lights(job, found.path), before, strict=True)]
     return FieldResult(found.path, found.loss, change, found.stopped, found.converged)

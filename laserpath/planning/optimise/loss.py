@@ -2,9 +2,8 @@
 
     L(path) = Σ terms of the light that the machine makes of the path  +  Σ terms of the path itself
 
-`Loss.of` is the list. A term of light is a `LightTerm`: a loss of the dose (`objective`) in or out of focus,
-or of another quantity that light makes. A term of the path is called with its vertices and line
-energies, like `WriteTimeTerm`.
+A term of light is a `LightTerm`: a loss of the dose (`objective`) in or out of focus, or of another quantity
+that light makes. `terms_of_path` is the list of the others, such as `WriteTimeTerm`.
 
 **Write time** comes from the controller's planner, with its derivative by every vertex. The unit is U = P/v,
 the time that the design's perimeter P takes at full speed v, so that a weight means the same for every
@@ -15,7 +14,7 @@ one of several passes is counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -82,6 +81,13 @@ class Term(Protocol):
 
     def near(self, xy: Floats, line_energy: Floats) -> Term:
         """This term for paths near this one; what hardly changes with them may be held."""
+
+
+class PathTerm(Term, Protocol):
+    """A term of the path itself, which a large design cuts into fields."""
+
+    def of_moves(self, picked: Callable[[Any, Any], Any]) -> PathTerm:
+        """This term for some moves. picked: (values of all moves, of a travel that joins) → of those."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,18 +166,18 @@ class Loss:
         objective: Objective,
         model: Exposing,
         *,
-        time: Term | None = None,
+        path: tuple[PathTerm, ...] = (),
         blurred: LightTerm | None = None,
         too_bright: LightTerm | None = None,
         shape: ExposedShape | None = None,
     ) -> Loss:
         """All terms that there are; None: left out.
 
-        objective: of what the model exposes.  time: the write time.  blurred: `out_of_focus`.  too_bright:
+        objective: of what the model exposes.  path: `terms_of_path`.  blurred: `out_of_focus`.  too_bright:
         `over_dose`, where the objective is not of the dose.
         """
         light = (LightTerm(model, objective), blurred, too_bright)
-        return cls(objective.scene.grid, tuple(filter(None, light)), tuple(filter(None, (time,))), shape)
+        return cls(objective.scene.grid, tuple(filter(None, light)), path, shape)
 
     def __call__(self, xy: Floats, energy: Floats) -> tuple[float, PathGradient]:
         """(loss, derivatives) of vertices (N+1, 2) mm and line energies (N,) mJ/mm."""
@@ -240,8 +246,7 @@ class WriteTimeTerm:
     @classmethod
     def of(cls, path: StraightMoves, design: Design, machine: Machine, weight: float) -> WriteTimeTerm:
         """The term for the vertices of `path`; `weight` in units of the loss."""
-        unit = design.area.length / min(machine.speed_max)
-        return cls(path.on, path.speed, unhindered(machine), unit, weight)
+        return cls(path.on, path.speed, unhindered(machine), unit_of(design, machine), weight)
 
     def __call__(self, xy: Floats, line_energy: Floats) -> tuple[float, PathGradient]:
         """The term of vertices xy (N+1, 2) mm and its derivatives; the travel from the work zero counts."""
@@ -263,6 +268,22 @@ class WriteTimeTerm:
     def near(self, xy: Floats, line_energy: Floats) -> WriteTimeTerm:
         """The same: nothing is held."""
         return self
+
+    def of_moves(self, picked: Callable[[Any, Any], Any]) -> WriteTimeTerm:
+        """That of some moves, as if they were a program."""
+        return replace(self, on=picked(self.on, False), speed=picked(self.speed, 1.0))
+
+
+def terms_of_path(
+    path: StraightMoves, design: Design, machine: Machine, time_weight: float
+) -> tuple[PathTerm, ...]:
+    """All terms of the path itself, wherever its vertices are optimised. time_weight: of the write time."""
+    return (WriteTimeTerm.of(path, design, machine, time_weight),)
+
+
+def unit_of(design: Design, machine: Machine) -> float:
+    """U, s: the time that the design's perimeter takes at full speed."""
+    return design.area.length / min(machine.speed_max)
 
 
 def weight_for(settings: Settings) -> float:
