@@ -11,11 +11,12 @@ import pytest
 from laserpath.base import decode, isolated
 from laserpath.base.errors import InputError
 from laserpath.base.limits import ReadingLimits
-from laserpath.design.gds import extract, hierarchy
+from laserpath.design import gds
+from laserpath.design.gds import extract
 
 
 def forked(arguments: list[str]) -> None:
-    """`hierarchy._run` in a fork of this process: starting a new Python takes 0.1 s each time."""
+    """`gds._run` in a fork of this process: starting a new Python takes 0.1 s each time."""
     child = os.fork()
     if child == 0:
         faulthandler.disable()  # what crashes is expected to
@@ -37,7 +38,7 @@ def forked(arguments: list[str]) -> None:
 def forking(monkeypatch: pytest.MonkeyPatch) -> None:
     """For many small GDSII files; test_gds_bad and `slow` use the real subprocess."""
     if hasattr(os, "fork"):
-        monkeypatch.setattr(hierarchy, "_run", forked)
+        monkeypatch.setattr(gds, "_run", forked)
 
 
 @pytest.fixture

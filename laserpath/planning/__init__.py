@@ -16,8 +16,14 @@ from typing import TYPE_CHECKING
 from gcode.lazy import attach
 
 if TYPE_CHECKING:
-    from laserpath.planning.board import BoardPlans, plan_board
-    from laserpath.planning.colours import ColourPlans, adding_doses, check_joined, plan_colours
+    from laserpath.planning.colours import (
+        BoardPlans,
+        ColourPlans,
+        adding_doses,
+        check_joined,
+        plan_board,
+        plan_colours,
+    )
     from laserpath.planning.costs import PlanStep
     from laserpath.planning.forecasts import Forecast, forecast
     from laserpath.planning.keeping import Keeping
@@ -47,8 +53,9 @@ __all__ = [
 __getattr__, __dir__ = attach(
     __name__,
     {
-        "board": ("BoardPlans", "plan_board"),
-        "colours": ("ColourPlans", "adding_doses", "check_joined", "plan_colours"),
+        "colours": (
+            "BoardPlans", "ColourPlans", "adding_doses", "check_joined", "plan_board", "plan_colours",
+        ),
         "costs": ("PlanStep",),
         "forecasts": ("Forecast", "forecast"),
         "keeping": ("Keeping",),

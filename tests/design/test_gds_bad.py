@@ -15,8 +15,9 @@ from sets import one_fast
 
 from laserpath.base import limits
 from laserpath.base.errors import InputError
+from laserpath.design import gds as reader
 from laserpath.design import load
-from laserpath.design.gds import hierarchy, read
+from laserpath.design.gds import read
 from laserpath.design.reading import Reading
 
 GDS, OASIS = as_gds(), as_gds(oasis=True)
@@ -215,7 +216,7 @@ def test_a_reader_that_takes_too_long_is_stopped() -> None:
 def test_a_reader_that_crashes_is_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     crash = tmp_path / "crash.py"
     crash.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n")
-    monkeypatch.setattr(hierarchy, "_EXTRACT", crash)
+    monkeypatch.setattr(reader, "_EXTRACT", crash)
     with pytest.raises(InputError, match="gdstk stopped at it with signal 11"):
         read(GDS, "crash", Reading(0.001))
 
@@ -235,6 +236,6 @@ def test_a_full_temporary_folder_is_not_the_files_fault(
 ) -> None:
     full = tmp_path / "full.py"
     full.write_text("import errno, os\nraise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))\n")
-    monkeypatch.setattr(hierarchy, "_EXTRACT", full)
+    monkeypatch.setattr(reader, "_EXTRACT", full)
     with pytest.raises(InputError, match=r"no temporary folder can be used.*No space left"):
-        hierarchy.table(b"", 1.0)
+        reader.table(b"", 1.0)

@@ -3,6 +3,9 @@
 `initial_curve` finds the curve by name, also among those of installed packages (`entry_points`), orders its
 strokes and joins them by travels. A curve takes (design, process, settings), not a `planning.task.Task`,
 because other packages provide curves, too.
+
+`random_walk`, one lit stroke of normally distributed steps, is that of the forum script that started this
+project: it shows nothing of the design, so that the optimiser has to find the shape.
 """
 
 from __future__ import annotations
@@ -22,7 +25,6 @@ from laserpath.physics import optics
 from laserpath.planning.curve.contour import centreline, contour
 from laserpath.planning.curve.hatch import hatch, main_direction, outline
 from laserpath.planning.curve.order import drawn, is_closed, join, one_way, order, quicker, subdivide
-from laserpath.planning.curve.random import random_walk
 from laserpath.planning.curve.spiral import spiral
 from laserpath.planning.curve.strokes import fitted_lines, strokes
 from laserpath.planning.optimise.loop import Progress
@@ -156,3 +158,13 @@ def _nothing_fits(initial: str, design: Design, process: Process) -> InputError:
         f"no {initial} line fits into design {design.name!r}: "
         f"all of it is narrower than the spot of {optics.fwhm(process.spot):g} mm; use a smaller spot"
     )
+
+
+def random_walk(area: MultiPolygon, pitch: float, rng: np.random.Generator) -> list[Floats]:
+    """One stroke (K, 2) in mm, with steps of about one pitch, long enough to cover the bounds once."""
+    x0, y0, x1, y1 = area.bounds
+    low, size = np.array([x0, y0]), np.array([x1 - x0, y1 - y0])
+    steps = max(8, int(np.ceil(size.prod() / pitch**2)))
+    walk = np.cumsum(rng.normal(0, pitch / np.sqrt(2), (steps, 2)), axis=0) + size / 2
+    folded = size - np.abs(np.mod(walk, 2 * size) - size)
+    return [low + folded]

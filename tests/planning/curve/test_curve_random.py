@@ -7,7 +7,7 @@ from builders import design
 from hypothesis import given
 from hypothesis import strategies as st
 
-from laserpath.planning.curve.random import random_walk
+from laserpath.planning.curve import random_walk
 
 AREA = design(shapely.box(1, 2, 2, 4)).area
 
