@@ -1,4 +1,7 @@
-"""Spots out of focus: the pupil by brute force, Gaussian beams, symmetry, the limit."""
+"""Spots out of focus: the pupil by brute force, Gaussian beams, symmetry, the limit.
+
+A spot of the same shape, so many times as wide.
+"""
 
 from __future__ import annotations
 
@@ -107,3 +110,19 @@ def test_the_derivative_with_respect_to_defocus_vanishes_in_focus(name: str) -> 
     f = np.linspace(0, 12, 7)
     assert np.abs(optics.transfer_slopes(spot, f)[1]).max() < 1e-12
     assert np.abs(optics.transfer_slopes(SPOTS[name], f)[1]).max() < 1e-12
+
+
+AIRY = Spot(fwhm=0.1, wavelength=405e-6)
+
+
+@pytest.mark.parametrize(
+    "spot", [AIRY, replace(AIRY, defocus=20.0), replace(AIRY, profile="gaussian", defocus=20.0)]
+)
+def test_it_has_the_same_shape_and_power_in_focus_or_out(spot):
+    wide = optics.widened(spot, 1.15)
+    assert optics.fwhm(wide) == pytest.approx(1.15 * optics.fwhm(spot))
+    r = np.linspace(0, 0.3, 31)
+    # h(r/w)/w² has the same integral.
+    np.testing.assert_allclose(
+        1.15**2 * optics.profile(wide, 1.15 * r, 0 * r), optics.profile(spot, r, 0 * r), rtol=1e-6
+    )
