@@ -83,7 +83,8 @@ def test_commanded_is_the_dose_that_the_plan_aims_at(executed: list[gcode.Moves]
     assert commanded is not None and commanded.motion == plan.report.executed.motion
     dose = accurate_model(commanded.grid, plan.process.spot).dose(plan.solution.toolpath)
     np.testing.assert_allclose(commanded.dose, dose, atol=1e-9 * dose.max())
-    assert len(executed) == 2 + LEARNED
+    # Where moving to whole steps has made a place worse, it goes back, and that is executed, too.
+    assert len(executed) - (2 + LEARNED) in (0, 1)
 
 
 def test_an_exposure_without_a_target_has_no_commanded_print() -> None:
