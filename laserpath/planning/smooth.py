@@ -101,8 +101,9 @@ def decimate(
     """
     required = importance(path, fwhm, room, _BLURRED_FWHM)
     keep, thinned, long = np.ones(len(path.xy), dtype=bool), path, np.zeros(len(path), dtype=bool)
+    length = path.length
     for first, last in runs(path.on):
-        long[first:last] = path.length[first:last].sum() > _SHORT_FWHM * fwhm
+        long[first:last] = length[first:last].sum() > _SHORT_FWHM * fwhm
     rate = crowding(path, machine)
     for tolerance in tolerance_fwhm * np.geomspace(1 / 16, 1, _ROUNDS):
         crowded = path.on & (rate > _ROOM)[np.cumsum(keep)[:-1] - 1]
