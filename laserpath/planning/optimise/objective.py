@@ -33,6 +33,7 @@ import numpy as np
 from gcode.compiled import cached
 from laserpath.base.arrays import Floats
 from laserpath.base.compute.beside import pool
+from laserpath.base.compute.runtime import cpu_count
 from laserpath.base.errors import InputError
 from laserpath.design.scene import PassingSampler, Sampler, Scene
 
@@ -242,7 +243,7 @@ class Objective:
         slope = np.zeros_like(dose)
         step = max(1, _STRIP_PIXELS // dose.shape[1])
         strips = [slice(r, r + step) for r in range(0, len(dose), step)]
-        each = map if len(strips) == 1 else pool().map
+        each = map if min(len(strips), cpu_count()) == 1 else pool().map
         # Added in the order of the rows, whatever the number of processors.
         loss = self.scale * sum(each(lambda rows: self._strip(dose[rows], rows, slope[rows]), strips))
         if self.edge is not None:
