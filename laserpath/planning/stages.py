@@ -327,7 +327,7 @@ def _run(
         start = dose_to_size(start, usual_model(grid, spot), objective, task.machine)
         return optimise(start, problem.loss(), process, stage.schedule, progress, problem.bounds)
     start = cut_at_borders(start, problem.partition)
-    own = terms_of_path(start, task.design, task.machine, time_weight)
+    own = terms_of_path(start, task, time_weight)
     problem = replace(problem, own=own, blur=settings.blur)
     return optimised(start, problem, stage.schedule, progress)
 

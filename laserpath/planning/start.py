@@ -230,7 +230,7 @@ def _tried(
     scene, process, settings = task.scene, task.process, task.settings
     objective, model = Objective.of(scene), usual_model(scene.grid, process.spot)
     start = dose_to_size(path, model, objective, process.machine)
-    own = terms_of_path(start, task.design, process.machine, weight_for(settings))
+    own = terms_of_path(start, task, weight_for(settings))
     schedule = Schedule(iterations, contrast=(process.resin.contrast,) * 2, finish=0.0, stage=PlanPart.TRY)
     bounds = vertex_bounds(scene.grid, process.machine, settings.origin == "centre")
     problem = PathProblem(scene, objective, process, bounds, settings.field_fwhm, own)

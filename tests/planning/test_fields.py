@@ -73,7 +73,7 @@ def start(task: Task, problem: PathProblem) -> EnergyPath:
 
 
 def timed(problem: PathProblem, path: EnergyPath, task: Task) -> PathProblem:
-    return replace(problem, own=terms_of_path(path, WIDE, task.machine, 1e-3))
+    return replace(problem, own=terms_of_path(path, task, 1e-3))
 
 
 def test_every_place_is_in_one_core() -> None:

@@ -117,7 +117,7 @@ def refined(
         for share in shares:
             if stopped or round(share * iterations) == 0:
                 break
-            own = () if still else terms_of_path(best, task.design, task.machine, time_weight)
+            own = () if still else terms_of_path(best, task, time_weight)
             shape = ExecutedShape.of(exposing(best, task.machine, spot), process, moving=not still)
             contrast = (objective.contrast,) * 2
             schedule = Schedule(

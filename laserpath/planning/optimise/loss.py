@@ -27,6 +27,7 @@ from laserpath.machine import convert
 from laserpath.physics import optics
 from laserpath.physics.dose import PathGradient, usual_model
 from laserpath.planning.optimise.objective import Objective, OverDose
+from laserpath.planning.task import Task
 from laserpath.types import Design, Grid, Machine, Settings, Spot, StraightMoves
 
 BLUR_WEIGHT = 0.3
@@ -274,11 +275,9 @@ class WriteTimeTerm:
         return replace(self, on=picked(self.on, False), speed=picked(self.speed, 1.0))
 
 
-def terms_of_path(
-    path: StraightMoves, design: Design, machine: Machine, time_weight: float
-) -> tuple[PathTerm, ...]:
+def terms_of_path(path: StraightMoves, task: Task, time_weight: float) -> tuple[PathTerm, ...]:
     """All terms of the path itself, wherever its vertices are optimised. time_weight: of the write time."""
-    return (WriteTimeTerm.of(path, design, machine, time_weight),)
+    return (WriteTimeTerm.of(path, task.design, task.machine, time_weight),)
 
 
 def unit_of(design: Design, machine: Machine) -> float:
