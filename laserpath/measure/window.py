@@ -13,9 +13,9 @@ also changes an Airy spot's shape; `Spot.defocus` plans with it.
     program → executed with one setting changed → exposed → measured, as the report measures it
 
 The settings are those that a plan takes from the profile and that may be wrong there, or be changed at the
-machine: acceleration, speed in junctions, the feed override, the link, the light of a level, on a gantry the
-delay of the laser and the slack of the axes, and Klipper's input shaper. Nobody knows the phase of the
-laser's pulses, nor whether GRBL's pin flashes where it is lit again.
+machine: acceleration, speed in junctions, the feed override, the link and its host, the light of a level, on
+a gantry the delay of the laser and the slack of the axes, and Klipper's input shaper. Nobody knows the phase
+of the laser's pulses, nor whether GRBL's pin flashes where it is lit again.
 """
 
 from __future__ import annotations
@@ -114,6 +114,9 @@ _USUAL_MODE = 50.0
 _STALLING = 0.5
 """Factor on the rates of the link: a smaller one stalls more programs."""
 
+_LATE_HOST = 16e-3
+"""s, the usual latency timer of FTDI's USB bridges: nearly as late as hosts are."""
+
 _SLACK = 0.02
 """mm, of backlash that is not stated: a larger one than a tight belt has makes every plan look fragile."""
 
@@ -188,6 +191,9 @@ def _all(machine: Machine) -> Iterator[Disturbance]:
     baud = None if machine.baud is None else _STALLING * machine.baud
     slow = replace(machine, baud=baud, segment_rate=_STALLING * machine.segment_rate)
     yield Disturbance("link", "a link half as fast", slow)
+    if machine.host_delay < _LATE_HOST:
+        late = replace(machine, host_delay=_LATE_HOST)
+        yield Disturbance("host", f"a host that answers after {1000 * _LATE_HOST:g} ms", late)
     own = machine.light.offset
     other = 0.0 if own else 1.0
     changed = replace(machine, level_offset=other)

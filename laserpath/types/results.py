@@ -405,8 +405,9 @@ class KeyFigures:
 class Variation:
     """One change of the machine, and the print with it. figures: as executed.
 
-    cause: 'acceleration', 'junction', 'override', 'link', 'shaper', 'light', 'pulses', 'flashes', 'delay',
-    'backlash' of a disturbance; 'filter', 'levels', 'acceleration', 'link', 'steps' of an improvement.
+    cause: 'acceleration', 'junction', 'override', 'link', 'host', 'shaper', 'light', 'pulses', 'flashes',
+    'delay', 'backlash' of a disturbance; 'filter', 'levels', 'acceleration', 'link', 'steps' of an
+    improvement.
     change: in words, such as 'twice the acceleration'.
     """
 
