@@ -253,7 +253,7 @@ class Controller(ABC):
 
     @property
     def link_rate(self) -> float:
-        """Moves/s of usual length that a slow host delivers at most; ∞: it answers at once."""
+        """Moves/s of usual length that a slow host delivers at most; ∞: plans need not heed it."""
         return math.inf
 
     def overridden(self, moves: Moves, factor: float, *, rapids: bool) -> tuple[Moves, Self]:

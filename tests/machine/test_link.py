@@ -19,13 +19,10 @@ ANGLE = np.linspace(0, 2 * np.pi, N + 1)
 CIRCLE = 10 + 3 * np.column_stack([np.cos(ANGLE), np.sin(ANGLE)])
 
 
-@pytest.mark.parametrize(
-    ("dialect", "window", "delay"),
-    [("grbl", "characters", 16), ("grbl", "lines", 0), ("grbl", "lines", 4), ("marlin", "characters", 16)],
-)
-def test_a_fine_path_is_as_fast_as_the_host_lets_it(dialect: str, window: str, delay: int) -> None:
+@pytest.mark.parametrize(("window", "delay"), [("characters", 16), ("lines", 2), ("lines", 4)])
+def test_a_fine_path_is_as_fast_as_the_host_lets_it(window: str, delay: int) -> None:
     """By the model of the firmware, line by line, with lines of usual length."""
-    machine = Machine(dialect=dialect, host_window=window, host_delay=delay / 1000)
+    machine = Machine(host_window=window, host_delay=delay / 1000)
     moves = gcode.Moves.straight(CIRCLE, np.full(N, 0.5), np.full(N, 50.0), np.zeros(N, bool))
     sent = np.full(N, PLANNED_CHARACTERS)
     run = gcode.motion.execute(moves, convert.controller(machine), characters=sent, power_levels=255)
@@ -34,7 +31,14 @@ def test_a_fine_path_is_as_fast_as_the_host_lets_it(dialect: str, window: str, d
 
 
 def test_a_host_that_keeps_up_changes_nothing() -> None:
-    for machine in (Machine(), Machine(host_delay=4e-3), Machine(host_window="card", host_delay=1.0)):
+    """Marlin slows down by itself until lines come in time, and learned plans are truer with that."""
+    for machine in (
+        Machine(),
+        Machine(host_delay=4e-3),
+        Machine(host_window="lines", host_delay=1e-3),
+        Machine(host_window="card", host_delay=1.0),
+        Machine(dialect="marlin", host_delay=16e-3),
+    ):
         assert convert.segment_rate(machine) == machine.segment_rate
         assert slow_host(machine) == ()
 
@@ -53,10 +57,9 @@ def test_what_would_help_is_said() -> None:
     machine = Machine(host_delay=16e-3)
     (told,) = slow_host(machine)
     assert told.startswith("the host answers after 16 ms, so the link carries 162 moves/s instead of 250: ")
-    assert "250 with a latency of 1 ms" in told and "250 with a card" in told
-    assert "counts characters" not in told
+    assert told.endswith(
+        "a latency of 1 ms (FTDI's latency timer) or a card that the controller reads would make up for it"
+    )
     (told,) = slow_host(replace(machine, host_window="lines"))
     assert "answers after 16 ms and sends line by line" in told
-    assert "with a sender that counts characters" in told
-    (told,) = slow_host(Machine(host_window="lines"))
-    assert told.startswith("the host sends line by line, so") and "latency" not in told
+    assert "; a sender that counts characters or a latency of 1 ms" in told

@@ -19,6 +19,10 @@ from gcode.controllers.trapezoid.planner import SPEED_MIN
 from gcode.errors import GcodeError
 from gcode.move import Ints, Moves
 
+LATE_HOST = 2e-3
+"""s. A gear sent line by line by a host of 1 ms, planned for what it delivers and not for 250 moves/s, has 4
+% more edge error; by one of 2 ms, 11 % less; of 16 ms, 44 % less, or 17 % where characters are counted."""
+
 ACCELERATION_MIN = 1e-3  # mm/s²; with less, a move takes minutes, and its segments fill the memory
 
 _NOTATION = Notation(
@@ -145,10 +149,11 @@ class Grbl(BlockPlanner):
     def link_rate(self) -> float:
         """The lines that may be under way ÷ the time from one's first byte to the host's next line.
 
-        A host that counts characters has B/c − ½ lines of c characters under way, in the mean, in a receive
-        buffer of B.
+        With a host that answers within `LATE_HOST` plans for the full rate are truer: the planner evens it
+        out. A host that counts characters has B/c − ½ lines of c characters under way, in the mean, in a
+        receive buffer of B.
         """
-        if self.baud is None or (self.counts_characters and not self.host_delay):
+        if self.baud is None or self.host_delay < LATE_HOST:
             return math.inf
         byte, t = 10 / self.baud, self.times
         processor = t.turn + t.read + t.line + t.bend + 2 * t.axis + self.blocks * t.block

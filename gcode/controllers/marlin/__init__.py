@@ -6,7 +6,6 @@ executed, since the facts are needed without Numba.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar
@@ -14,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from gcode.commands import PRINTER_G, PRINTER_IGNORED
-from gcode.controllers.common import LINE_CHARACTERS, PLANNED_CHARACTERS, Executed, pauses
+from gcode.controllers.common import LINE_CHARACTERS, Executed, pauses
 from gcode.controllers.interface import BlockPlanner, Hardware, Notation, Triple, axes_of, check_triples
 from gcode.errors import GcodeError
 from gcode.move import Floats, Ints, Moves
@@ -93,12 +92,6 @@ class Marlin(BlockPlanner):
     def unlinked(self) -> Marlin:
         """Lines that take no time."""
         return replace(self, baud=None, reply=0.0)
-
-    @property
-    def link_rate(self) -> float:
-        """One line at a time: its characters, and the reply to the one before."""
-        line = PLANNED_CHARACTERS * (10 / self.baud if self.baud else 0.0) + self.reply
-        return 1 / line if self.reply else math.inf
 
     @property
     def shortest_steps(self) -> int:
