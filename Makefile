@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 DEMO ?= demo
 READERS ?= build/readers
 # Tests at a time; a plan has two threads of its own. BLAS has one: a second would keep a core busy while it waits.
-# Whoever is done first takes half of what the other has left.
+# Idle workers steal half of a busy worker's queue.
 JOBS ?= 2
 PYTEST = OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 # The total, and the ten least covered files.

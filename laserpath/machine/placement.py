@@ -38,18 +38,6 @@ class Placed:
     notes: tuple[str, ...] = ()
 
 
-def place(
-    design: Design,
-    resin: Resin,
-    machine: Machine,
-    spot: Spot,
-    origin: str = "auto",
-    offset: Point = (0.0, 0.0),
-) -> Design:
-    """The area to expose, moved to the work zero and by `offset` mm; raises if it is off the machine."""
-    return placed(design, resin, machine, spot, origin, offset).design
-
-
 def placed(
     design: Design,
     resin: Resin,
@@ -58,7 +46,7 @@ def placed(
     origin: str = "auto",
     offset: Point = (0.0, 0.0),
 ) -> Placed:
-    """The same as `place`, with the origin in effect and notes.
+    """The area to expose, moved to the work zero and by `offset` mm; raises if it is off the machine.
 
     'auto' means 'own' for a design that is aligned to marks, and 'page' if the file has a page and the design
     then lies on the machine; otherwise it means 'design', because a board or a chip may have its zero

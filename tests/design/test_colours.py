@@ -20,7 +20,7 @@ from laserpath.base.errors import InputError
 from laserpath.design import Arrangement, Reading, load, load_colours
 from laserpath.design.arrange import Repeat
 from laserpath.design.colours import merged, named
-from laserpath.machine.placement import place
+from laserpath.machine.placement import placed
 from laserpath.types import Design, Machine, Resin, Spot
 
 pytestmark = in_process.HERE
@@ -118,16 +118,16 @@ def test_all_colours_have_one_zero(drawing: Path, arrangement: Arrangement, orig
     whole = load(path, tolerance=0.002, arrangement=arrangement)
     parts = load_colours(drawing, 3, tolerance=0.002, arrangement=arrangement)
     resin, machine, spot = Resin(), Machine(), Spot(fwhm=0.1)
-    placed = [place(one, resin, machine, spot, origin, (3.0, 4.0)).area for one in (whole, *parts)]
-    assert differing_area(placed[0], plus(*placed[1:])) < 1e-5
-    assert all(both(a, b).area < 1e-6 for a, b in combinations(placed[1:], 2))
+    moved = [placed(one, resin, machine, spot, origin, (3.0, 4.0)).design.area for one in (whole, *parts)]
+    assert differing_area(moved[0], plus(*moved[1:])) < 1e-5
+    assert all(both(a, b).area < 1e-6 for a, b in combinations(moved[1:], 2))
 
 
 def test_a_positive_resist_is_in_register_too(drawing: Path) -> None:
     parts = load_colours(drawing, 3, tolerance=0.002)
     resin = Resin(tone="positive")
     for part in parts:
-        left = minus(shapely.box(0, 0, *SIZE), place(part, resin, Machine(), Spot(fwhm=0.1)).area)
+        left = minus(shapely.box(0, 0, *SIZE), placed(part, resin, Machine(), Spot(fwhm=0.1)).design.area)
         assert differing_area(left, part.area) < 1e-6
 
 

@@ -19,7 +19,7 @@ from laserpath.base.errors import InputError
 from laserpath.design import load, load_colours, load_layers
 from laserpath.design.arrange import Arrangement, Repeat
 from laserpath.design.reading import Reading
-from laserpath.machine.placement import place
+from laserpath.machine.placement import placed
 from laserpath.types import Design, Machine, Resin, Spot
 
 pytestmark = in_process.HERE
@@ -141,7 +141,9 @@ def test_lines_without_a_width_take_the_given_one_or_the_spot_s(suffix: str, dat
 
 def test_lines_are_arranged_and_placed_with_their_area(tmp_path: Path) -> None:
     arrangement = Arrangement(mirror="x", rotate=90, scale=2, repeat=Repeat(2, 1, (20, 20)))
-    design = place(followed(tmp_path, "svg", svg(), arrangement), Resin(), Machine(), Spot(), "design")
+    design = placed(
+        followed(tmp_path, "svg", svg(), arrangement), Resin(), Machine(), Spot(), "design"
+    ).design
     assert design.lines is not None
     assert sorted(np.round(design.lines.widths, 9)) == [0.2, 0.2, 0.4, 0.4]
     pens = [
@@ -230,7 +232,7 @@ def test_what_has_no_lines_is_refused_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--negative cannot be used with --follow"):
         followed(tmp_path, "svg", svg(), Arrangement(negative=True))
     with pytest.raises(InputError, match="--follow needs a negative tone"):
-        place(followed(tmp_path, "svg", svg()), Resin(tone="positive"), Machine(), Spot())
+        placed(followed(tmp_path, "svg", svg()), Resin(tone="positive"), Machine(), Spot())
     polygon = gdstk.Library(unit=1e-3, precision=1e-9)
     polygon.new_cell("top").add(gdstk.rectangle((0, 0), (1, 1)))
     with pytest.raises(InputError, match="there is no line to follow: cell 'top' has no path"):

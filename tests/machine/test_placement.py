@@ -24,7 +24,7 @@ from shapes import NODING
 import laserpath
 from laserpath.base.errors import InputError
 from laserpath.design.arrange import Arrangement, arrange
-from laserpath.machine.placement import place, placed, to_expose, too_fine
+from laserpath.machine.placement import placed, to_expose, too_fine
 from laserpath.types import Design, Machine, Process, Resin, Settings
 
 MACHINE = Machine(size=(30.0, 20.0))
@@ -34,7 +34,7 @@ POSITIVE = Resin(tone="positive")
 
 
 def put(made, origin="page", resin=None, machine=MACHINE):
-    return place(made, resin or Resin(), machine, SPOT, origin)
+    return placed(made, resin or Resin(), machine, SPOT, origin).design
 
 
 def test_the_page_s_corner_is_the_work_zero():
@@ -203,7 +203,7 @@ def test_the_line_names_an_option_that_does_otherwise(by, other):
     assert note.startswith("design 'board' names no page")
     assert other in note
     if "page keeps" in other:
-        kept = place(design(affinity.translate(BOX, *by)), Resin(), MACHINE, SPOT, "page")
+        kept = placed(design(affinity.translate(BOX, *by)), Resin(), MACHINE, SPOT, "page").design
         assert kept.bounds == affinity.translate(BOX, *by).bounds
 
 
@@ -232,7 +232,7 @@ def test_the_frame_of_a_positive_resist_must_fit_too():
 
 def test_with_origin_page_the_design_stays_on_its_page():
     with pytest.raises(InputError, match="--origin design starts at its own corner"):
-        place(design(affinity.translate(BOX, -9, 0)), Resin(), MACHINE, SPOT, "page")
+        placed(design(affinity.translate(BOX, -9, 0)), Resin(), MACHINE, SPOT, "page")
 
 
 @pytest.mark.parametrize("origin", ["page", "design", "centre"])
@@ -295,7 +295,7 @@ def test_a_board_s_layer_is_not_mirrored_in_a_page_that_it_does_not_have():
     """Its file has the board's corner at (120, -95): mirrored, that offset is wrong."""
 
     def on(made: Design, origin: str, offset: tuple[float, float] = (0.0, 0.0)):
-        return np.round(place(made, Resin(), MACHINE, SPOT, origin, offset).bounds, 9).tolist()
+        return np.round(placed(made, Resin(), MACHINE, SPOT, origin, offset).design.bounds, 9).tolist()
 
     drawn = Design(shapely.box(121, -94, 142.0004, -81), "back", file="b-B_Cu.gbr")
     back = arrange(drawn, Arrangement(mirror="x"))
