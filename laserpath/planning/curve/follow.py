@@ -55,9 +55,10 @@ def with_ends(path: EnergyPath, process: Process) -> EnergyPath:
     ways, shares = fwhm * np.array([at for at, _ in _ENDS]), [share for _, share in _ENDS]
     xy, energy, speed = [path.xy[:1]], [np.zeros(0)], [np.zeros(0)]
     strokes = [(*run, True) for run in runs(path.on)]
+    lengths = path.length
     for first, last, lit in sorted([*strokes, *((*run, False) for run in runs(~path.on))]):
         moves = slice(first, last)
-        stroke, along = path.xy[first : last + 1], np.append(0.0, np.cumsum(path.length[moves]))
+        stroke, along = path.xy[first : last + 1], np.append(0.0, np.cumsum(lengths[moves]))
         length, own = along[-1], path.energy[moves]
         places, share = along, np.ones(last - first)
         if lit and (stroke[0] != stroke[-1]).any():

@@ -46,8 +46,9 @@ class Variables:
     def of(cls, path: EnergyPath, shift_sigma: float, energy_sigma: float) -> Variables:
         """Variables of all exposing moves of a path; σ in mm."""
         vertices, knots, middles = [], _Lengthwise(), _Lengthwise()
+        lengths = path.length
         for first, last in runs(path.on):
-            length = path.length[first:last]
+            length = lengths[first:last]
             s = np.concatenate([[0.0], np.cumsum(length)])
             meets = bool((path.xy[first] == path.xy[last]).all())
             closed = last - first > 2 and meets and s[-1] > 0
