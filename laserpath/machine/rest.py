@@ -42,6 +42,10 @@ designs was 3 % larger. More of them take more room."""
 _FINE = 250.0
 """Steps/mm that are taken for motors of which nothing is said."""
 
+_FINEST = 1800.0
+"""Most steps/mm that count: with finer steps the dark move is still 0.01 mm long, so that places and speeds
+that are rounded as below still tell it apart from none."""
+
 _PLACE, _SPEED = 1e-3, 1 / 600
 """mm and mm/s (0.1 mm/min), of which its begin and its speed are multiples, as they are written."""
 
@@ -63,7 +67,8 @@ def rested(
     if begin is None:
         lasts[-1] = _FILL
     else:
-        speed_in = math.dist(begin, moves.xy[0]) / convert.controller(machine).run_in
+        in_time = math.dist(begin, moves.xy[0]) / convert.controller(machine).run_in
+        speed_in = min(in_time, *machine.speed_max)  # coarse motors go farther
         speeds[-1] = _SPEED * math.floor(speed_in / _SPEED)
     return gcode.Moves(
         np.vstack([places, moves.xy]), np.append(np.zeros(before), moves.power),
@@ -89,7 +94,8 @@ def _run_in(moves: gcode.Moves, machine: Machine) -> Floats | None:
     first, (x, y) = moves.xy[0], moves.xy[1] - moves.xy[0]
     # From ahead, where the head turns back, and so stops; at the edge of the machine from elsewhere.
     ways = np.array([(x, y), (-y, x), (y, -x), (-x, -y)])
-    most = np.abs(ways * (machine.steps or (_FINE, _FINE))).max(axis=1, keepdims=True)
+    steps = np.minimum(machine.steps or (_FINE, _FINE), _FINEST)
+    most = np.abs(ways * steps).max(axis=1, keepdims=True)
     begins = np.rint((first + ways * (_RUN_IN_STEPS / most)) / _PLACE) * _PLACE
     within = ((begins >= 0) & (begins <= machine.size)).all(axis=1)
     return np.asarray(begins[np.argmax(within)])

@@ -14,11 +14,11 @@ import shapely
 import gcode
 from laserpath.base import files
 from laserpath.base.quantities import decimals
-from laserpath.config import project
 from laserpath.config import project as project_file
 from laserpath.machine import convert, framing
 from laserpath.machine.heights import said
 from laserpath.machine.program import EYE_SAFETY, MachineProgram
+from laserpath.machine.shrinkage import in_words
 from laserpath.physics import optics
 from laserpath.physics.dose.uneven import range_of
 from laserpath.report import toolpath_svg
@@ -116,19 +116,19 @@ def header(
     """
     settings = replace(settings, report="full")  # nothing of the program depends on it
     made = "; ".join((design.name, *design.source))
-    text = project.text(design, process, settings)
+    text = project_file.text(design, process, settings)
     return (
         *_machine_of(made, design, design.bounds, process, settings),
         *_own("", process, settings),
         *(f"Warning: {sentence}" for sentence in warnings),
         *([parts] if parts else []),
-        project.IN_HEAD,
+        project_file.IN_HEAD,
         *_project(text, gcode.dialect(process.machine.dialect)),
     )
 
 
 def header_of_parts(
-    name: str, parts: Sequence[project.Part], warnings: Iterable[str] = ()
+    name: str, parts: Sequence[project_file.Part], warnings: Iterable[str] = ()
 ) -> tuple[str, ...]:
     """The header of one program of several colours or layers, with what each has of its own. name: of all."""
     parts = [(design, process, replace(settings, report="full")) for design, process, settings in parts]
@@ -139,8 +139,8 @@ def header_of_parts(
         f"In this order: {', '.join(names)}",
         *(line for design, own, how in parts for line in _own(f"{design.name}: ", own, how)),
         *(f"Warning: {sentence}" for sentence in warnings),
-        project.IN_HEAD,
-        *_project(project.text_of_parts(parts), gcode.dialect(process.machine.dialect)),
+        project_file.IN_HEAD,
+        *_project(project_file.text_of_parts(parts), gcode.dialect(process.machine.dialect)),
     )
 
 
@@ -176,6 +176,8 @@ def _own(which: str, process: Process, settings: Settings) -> Iterator[str]:
     """Resin and settings. which: part of a drawing they are of."""
     resin = process.resin
     yield f"{which}Resin: {resin.name}, {resin.tone}, critical dose {_dose(resin)}"
+    if which and (made := in_words(resin)):  # of one design the first line says so
+        yield f"{which}{made}"
     yield f"{which}Settings: " + ", ".join(f"{name} {value}" for name, value in _settings(settings))
 
 
@@ -188,7 +190,7 @@ def _marks(design: Design) -> Iterator[str]:
 
 def _project(text: str, dialect: gcode.Dialect) -> Iterator[str]:
     """The lines of a project file, so short and plain that they stay as they are in comments."""
-    return project.narrow(text, min(60, dialect.line_room - len("; ")), dialect.comment_refused)
+    return project_file.narrow(text, min(60, dialect.line_room - len("; ")), dialect.comment_refused)
 
 
 def _full_power(machine: Machine) -> str:

@@ -120,7 +120,7 @@ def _rows(data: PartData) -> list[tuple[str, str, str, str]]:
         return f"{1000 * value:.1f} µm"
 
     def layers(value: int | None) -> str:
-        return "never" if value is None else f"{value} layers"
+        return "never" if value is None else f"{value} layer{'s' * (value != 1)}"
 
     figures = (
         ("missing", "volume of the part that stays liquid", "missing", volume),

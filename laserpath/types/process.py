@@ -212,6 +212,12 @@ def _check_bottom(resin: Resin) -> None:
         )
     if resin.bottom_layers and resin.tone != "negative":
         raise InputError(f"resin bottom_layers need the tone 'negative', and this one is {resin.tone!r}")
+    if resin.bottom_layers and resin.kinetics is not None:
+        # Its programs are corrected until the conversion is as drawn, whatever dose they began with.
+        raise InputError(
+            f"resin bottom_layers is {resin.bottom_layers}, but must be 0 in a resin with kinetics, whose "
+            "programs are planned for a conversion, not for a dose"
+        )
 
 
 def _check_lengths(resin: Resin) -> None:

@@ -64,6 +64,25 @@ def own(name: str) -> Own:
     return Own(machine, moves, gate.verified(moves, machine, ["two strokes"])[0])
 
 
+@pytest.mark.parametrize(
+    "steps", [(5.0, 5.0), (80.0, 80.0), (250.0, 1000.0), (5000.0, 5000.0), (1e5, 1e5), None]
+)
+def test_the_dark_move_before_a_path_has_steps_and_time_with_any_motors(
+    steps: tuple[float, float] | None,
+) -> None:
+    """Also with coarse ones on a slow machine, and where a motor step is finer than what is written."""
+    machine = Machine(steps=steps, speed_max=(10.0, 10.0))
+    path = Toolpath(np.array([[1, 1], [1.3, 1.4]]), np.array([3.0]), np.array([5.0]))
+    moves = rested(export(path, Process(machine=machine)), machine)
+    _, program = gate.verified(moves, machine)
+    read = program.moves
+    lit = int(np.argmax(read.on))
+    way = np.abs(read.xy[lit] - read.xy[lit - 1])
+    assert (way * (steps or (250, 250))).max() >= 17  # of 18, since places are rounded to 1 µm
+    assert read.speed[lit - 1] <= 10
+    assert np.hypot(*way) / read.speed[lit - 1] >= convert.controller(machine).run_in - 1e-9
+
+
 # Lines that light, by controller: {half} and {full} are powers, {over} is above full.
 
 _S = ("M3 S{half}", "M3 S{full}", "M4 S{full}", "S{half}", "M3", "G1 F60 S{half}", "M106 S255", "M3 S{over}")

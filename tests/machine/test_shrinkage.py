@@ -14,6 +14,7 @@ from laserpath.base.overlay import differing, minus
 from laserpath.design.reading import Reading
 from laserpath.machine.shrinkage import compensated
 from laserpath.planning import stacked
+from laserpath.planning.output import header_of_parts
 from laserpath.planning.relief.target import from_image
 from laserpath.types import Alignment, Design, Fiducial, Machine, Process, Resin, Settings, Spot
 from laserpath.types.drawing import Fitted
@@ -82,6 +83,17 @@ def test_a_plan_exposes_the_larger_drawing_and_its_report_says_so() -> None:
     made = laserpath.plan(shapely.box(0, 0, 0.8, 0.4), process, Settings(iterations=0, report="brief"))
     assert made.design.size == pytest.approx((0.8 / 0.95, 0.4 / 0.95))
     assert "made larger for a shrinkage of 5 %" in made.program
+
+
+def test_the_head_of_a_program_of_several_parts_says_what_each_makes_up_for() -> None:
+    process = Process(Spot(0.1), RESIN, Machine())
+    parts = [(Design(DRAWN, name=name), process, Settings()) for name in ("wall", "lid")]
+    told = [line for line in header_of_parts("box", parts) if "shrinkage of" in line]
+    made = (
+        "made larger for a shrinkage of 2 % in x, 1 % in y and 0.5 % in z, edges moved in by 10 µm for the "
+        "bias of development"
+    )
+    assert told == [f"wall: {made}", f"lid: {made}"]
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from laserpath.base.errors import InputError
 from laserpath.config import project, request
 from laserpath.machine import convert
 from laserpath.planning.stack import same, stacked
-from laserpath.types import Design, Machine, Process, Resin, Settings, Spot
+from laserpath.types import Design, Kinetics, Machine, Process, Resin, Settings, Spot
 
 WIDE = Process(Spot(0.4), Resin(critical_dose=0.2), Machine())
 QUICK = Settings(initial="contour", iterations=2, pixels_per_fwhm=3.0)
@@ -217,6 +217,11 @@ def test_a_part_has_a_page_if_light_in_depth_is_planned() -> None:
     assert names(curve) == ["part.gcode", "part.report.html"]
     assert names(curve, apart=True) == ["part-001.gcode", "part-002.gcode", "part.report.html"]
     assert names(curve, report="brief") == ["part.gcode"]
+
+
+def test_bottom_layers_are_refused_where_a_plan_aims_at_no_dose() -> None:
+    with pytest.raises(InputError, match="bottom_layers is 2, but must be 0 in a resin with kinetics"):
+        Resin(kinetics=Kinetics(0.15, 2.0, 100.0), bottom_layers=2, bottom_exposure=3)
 
 
 def test_bottom_layers_get_more_light_than_those_above_and_are_planned_by_themselves() -> None:
