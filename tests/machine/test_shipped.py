@@ -253,7 +253,8 @@ def test_a_plan_converts_a_path_no_more_than_it_must(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(convert, "to_moves", note)
     laserpath.plan(BAR, Process(), QUICK).write(tmp_path)
-    assert max(Counter(converted).values()) <= 3, "to learn its powers, to write it, and to execute it"
+    most = max(Counter(converted).values())
+    assert most <= 4, "to learn its powers, to move its vertices, to write it, and to execute it"
 
 
 def test_a_program_begins_alike_with_hosts_that_are_late(monkeypatch: pytest.MonkeyPatch) -> None:
