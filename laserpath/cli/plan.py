@@ -283,9 +283,7 @@ def stack_of(
         of_each = {name: value for name, value in values.items() if name != "layer"}
         layers = load_stack(file, layer, reading=request.reading_of(of_each, tolerance))
     else:
-        # Thinner by what the resin shrinks, so that the program's layers are as thick as asked for.
-        thinner = layer and layer / higher
-        layers = load_part(file, thinner, unit=values.get("unit"), tolerance=tolerance)
+        layers = load_part(file, layer, unit=values.get("unit"), tolerance=tolerance, stretch=higher)
     name = re.sub(r"[*?]+", "", file.stem).strip("-_. ") or "layers"
     if (height := higher * layers[-1][0]) > machine.z_travel[1]:
         raise InputError(

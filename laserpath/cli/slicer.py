@@ -149,7 +149,7 @@ def planned(
 def told(stack: Stack) -> str:
     """`5 layers, of which 2 differ`, and what the bottom ones get."""
     count, differ = len(stack.z), len(set(stack.plan_of))
-    alike = "" if differ == count else f", of which {differ} differ"
+    alike = "" if differ == count else f", of which {differ} differ" if differ > 1 else ", all alike"
     return f"{_layers(count)}{alike}{stack.bottom(range(count))}"
 
 

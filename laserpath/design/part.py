@@ -232,6 +232,7 @@ def load_part(
     *,
     unit: str | None = None,
     tolerance: float = 1e-4,
+    stretch: float = 1.0,
 ) -> tuple[tuple[float, Design], ...]:
     """Cut a part into layers, for `plan_layers`: (z, area) each, the lowest first.
 
@@ -239,6 +240,8 @@ def load_part(
     layer, mm; None: as the archive says.  z: mm, of a layer's top above the part's lowest point.
     unit: of STL and OBJ, which state none: mm, um, nm, cm, in; None: mm, unless the part would then be
     absurdly small or large.  tolerance: mm, to which outlines are simplified.
+    stretch: by which heights are multiplied when they are exposed: cuts are closer by it, so that layers are
+    then as thick as asked for.
     Raises InputError for what cannot be cut: a mesh that is open or empty, a layer thicker than the part.
     """
     path = Path(path)
@@ -253,13 +256,17 @@ def load_part(
         number(name, value)
         if not 0 < value < math.inf:
             raise InputError(f"{name} is {value} mm, but must be above 0")
+    number("stretch", stretch)
+    if not 0 < stretch < math.inf:
+        raise InputError(f"stretch is {stretch}, but must be above 0")
+    cut = layer / stretch
     try:
         with limits.work():
             solid = _solid(content(path), path.suffix.lower(), unit)
-            sections = tuple(_sections(solid, layer, tolerance))
+            sections = tuple(_sections(solid, cut, tolerance))
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    source = (f"from {path.name}", f"cut into {len(sections)} layers of {layer:.9g} mm")
+    source = (f"from {path.name}", f"cut into {len(sections)} layers of {cut:.9g} mm")
     recipe = [
         f"design = {quoted_path(path.name)}",
         f'layer = ["{layer:.9g}mm"]',

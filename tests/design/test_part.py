@@ -99,6 +99,16 @@ def test_where_it_lies_is_kept_but_for_its_height(tmp_path: Path) -> None:
     assert (z, one.bounds) == (1.0, pytest.approx((29, 19.5, 31, 20.5)))
 
 
+def test_cuts_are_closer_for_a_resin_that_shrinks_and_the_recipe_has_the_layer_asked_for(
+    tmp_path: Path,
+) -> None:
+    """A program's head has the recipe: with the thickness of the cuts, it would be made thinner twice."""
+    layers = load_part(saved(trimesh.creation.box((1, 1, 1)), tmp_path), 0.25, stretch=1.25)
+    assert [1.25 * z for z, _ in layers] == pytest.approx([0.25, 0.5, 0.75, 1.0, 1.25])
+    assert all('layer = ["0.25mm"]' in one.recipe for _, one in layers)
+    assert "cut into 5 layers of 0.2 mm" in layers[0][1].source
+
+
 @pytest.mark.parametrize(("layer", "count"), [(0.1, 10), (0.3, 3), (0.4, 2), (1.0, 1), (0.66, 2)])
 def test_the_layers_are_as_high_as_the_part_to_the_nearest_layer(
     layer: float, count: int, tmp_path: Path
