@@ -26,6 +26,7 @@ from laserpath.machine.program import MachineProgram, Transmitted
 from laserpath.measure.exposure import Exposure
 from laserpath.physics.dose import DoseModel, accurate_model
 from laserpath.planning import stages
+from laserpath.planning.compensation.compensate import ROUNDS
 from laserpath.report import PageData
 from laserpath.simulation import simulate
 from laserpath.types import Design, Grid, Machine, Process, Resin, Settings, Spot, Toolpath
@@ -107,7 +108,9 @@ def test_each_candidate_of_a_tolerance_is_executed_once(
     monkeypatch.setattr(stages, "_WeightTrial", note)
     process = Process(machine=Machine(baud=19200))
     plan = laserpath.plan(BAR, process, replace(QUICK, max_epe_fwhm=0.001))
-    assert len(executed) == (1 + LEARNED) * len(tried) + 2
+    # And once more in each round that makes a place worse, which then goes back.
+    again = len(executed) - ((1 + LEARNED) * len(tried) + 2)
+    assert 0 <= again <= ROUNDS["standard"] * len(tried)
     assert plan.report.epe_p95 in tried, "the tolerance is judged by the figure that the report shows"
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 import gcode
 from laserpath.base.arrays import Bools, Floats, runs
@@ -297,7 +298,9 @@ def _without_lost_dots(program: MachineProgram, task: Task) -> MachineProgram:
 
 
 def _lost_dots(program: MachineProgram, task: Task) -> list[tuple[int, int]]:
-    """First move and end of each dot whose middle stays below the critical dose, as executed."""
+    """First move and end of each dot whose middle stays below the critical dose, as executed, or which has no
+    edge at some of the outline's points around it.
+    """
     (part,) = program.parts
     scene, path = task.overview, part.path
     dots = dots_of(path, _LOST_DOT_FWHM * scene.fwhm)
@@ -307,6 +310,9 @@ def _lost_dots(program: MachineProgram, task: Task) -> list[tuple[int, int]]:
     middle = np.array([path.xy[first : last + 1].mean(axis=0) for first, last in dots])
     column, row = np.rint(scene.grid.to_pixels(middle)).astype(np.int64).T
     dark = dose[row, column] < scene.critical_dose
+    edgeless = scene.samples.xy[edge_errors(dose, scene).missing]
+    if len(edgeless):
+        dark |= cKDTree(edgeless).query(middle)[0] <= _LOST_DOT_FWHM * scene.fwhm
     return [dot for dot, is_dark in zip(dots, dark, strict=True) if is_dark]
 
 
