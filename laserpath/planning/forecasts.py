@@ -9,9 +9,9 @@ speed is the machine's full speed, or the one that full power allows, E_N P^N/(D
 kinetics takes simulations with their gradients besides (`compensation.conversion.seconds_of`).
 
 The memory is 400 MB + 200 B for each pixel; of a design of several fields 45 B up to 2^25 pixels and 25 B
-for those beyond, of which less is kept, and 1.2 GB for each worker (measured on a board of 94 × 74 mm:
-1.5 GB, and 1.2 GB each; on a chip of 1e8 pixels: 2.6 GB). Forecast ÷ measured was 0.65 to 1.4 for memory, and
-1.01 to 1.37 for writing, where only `_OUTLINE_SHARE` is a fit.
+for those beyond, of which less is kept, and 0.5 GB for each worker beside this process (measured on a board
+of 94 × 74 mm: 1.6 GB, and 0.4 GB each; on a chip of 1e8 pixels: 2.6 GB). Forecast ÷ measured was 0.65 to 1.4
+for memory, and 1.01 to 1.37 for writing, where only `_OUTLINE_SHARE` is a fit.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ _OUTLINE_SHARE = 0.28
 _TOLERANCE_PLANS = 2.5
 """Plans that the search for a tolerance takes on average."""
 
-_BYTES_PER_PIXEL, _BYTES_PER_PIXEL_OF_FIELDS, _WORKER_BYTES = 200.0, (45.0, 25.0), 1.2e9
+_BYTES_PER_PIXEL, _BYTES_PER_PIXEL_OF_FIELDS, _WORKER_BYTES = 200.0, (45.0, 25.0), 0.5e9
 """Memory of a design of one field; of a larger one, up to `TILED_FROM` pixels and beyond them; of each
-worker, or of the field at hand."""
+worker beside this process."""
 
 BASE_BYTES = 4e8
 """Memory of the program itself and of the packages that it imports."""
@@ -199,7 +199,7 @@ def _memory(task: Task) -> float:
         return BASE_BYTES + _BYTES_PER_PIXEL * rows * columns
     first, further = _BYTES_PER_PIXEL_OF_FIELDS
     pixels = first * min(rows * columns, TILED_FROM) + further * max(rows * columns - TILED_FROM, 0)
-    return BASE_BYTES + pixels + at_once(task) * _WORKER_BYTES
+    return BASE_BYTES + pixels + (at_once(task) - 1) * _WORKER_BYTES
 
 
 def _plans(settings: Settings) -> float:
