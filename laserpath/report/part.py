@@ -91,7 +91,7 @@ def part_page(data: PartData) -> str:
         subtitle=f"laserpath report · {len(data.z)} layers, {data.planned} of them planned · {size} mm · "
         f"spot {optics.fwhm(data.process.spot):g} mm",
         styles=installed_text("page.css"), script=installed_text("part.js"),
-        level="fair" if data.warnings else "good", headline=_headline(data),
+        level="fair" if data.warnings or data.cured.later is None else "good", headline=_headline(data),
         warnings=[printable(one) for one in data.warnings],
         views=list(_views(shape, most)), sides=_SIDES, most=figure(1000 * most, 3), stretch=_stretch(shape),
         pictures=pictures,
@@ -104,9 +104,10 @@ def part_page(data: PartData) -> str:
 
 def _headline(data: PartData) -> str:
     wrong = 100 * data.cured.wrong / data.cured.volume
+    soft = "; the first layer of an underside does not gel in its upper half" * (data.cured.later is None)
     return (
         f"{figure(wrong, 2)} % of the part's volume cures wrongly, {figure(data.surface.mean * 1000, 2)} µm "
-        f"off on average; {duration(data.seconds)} to write."
+        f"off on average{soft}; {duration(data.seconds)} to write."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -83,3 +84,16 @@ def test_views_show_the_part_from_above_and_from_below() -> None:
     red, _, blue = colours[below, colours.shape[1] // 2, -part._RIM - 4]
     assert red > 1.5 * blue
     assert isinstance(shape, Voxels)
+
+
+@pytest.mark.parametrize(("later", "level"), [(3, "good"), (None, "fair")])
+def test_an_underside_that_never_gels_is_in_the_verdict(
+    later: int | None, level: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(part, "_SIDES", 2)
+    monkeypatch.setattr(part, "_SHAPE", (60, 80))
+    data = made()
+    overhangs = tuple(replace(one, later=later) for one in data.cured.overhangs)
+    text = part.part_page(replace(data, cured=replace(data.cured, overhangs=overhangs)))
+    assert f'class="card verdict {level}"' in text
+    assert ("does not gel" in text) == (later is None)
