@@ -3,6 +3,9 @@
 // s, that the whole program plays in at most, at the rate to begin with.
 const PLAYED = 20;
 
+// Steps of the slider. Whole ones: a browser leaves out the last of fractions that add up to more than the whole.
+const SLIDES = 1000;
+
 class Viewer {
   constructor(data) {
     this.data = data;
@@ -112,9 +115,8 @@ class Viewer {
 
   wireClock() {
     const { total } = this.data.track, slider = this.part("[name=time]");
-    slider.max = total;
-    slider.step = total / 1000 || 1;
-    slider.addEventListener("input", () => this.setTime(Number(slider.value) >= total * 0.9995 ? total : Number(slider.value)));
+    slider.max = SLIDES;
+    slider.addEventListener("input", () => this.setTime(slider.value / SLIDES * total));
     this.part(".play").addEventListener("click", () => this.play(!this.playing));
     const rates = this.part("[name=rate]"), slow = [...rates.options].map((o) => Number(o.value));
     rates.value = slow.find((rate) => total / rate <= PLAYED) || slow.at(-1);
@@ -143,7 +145,7 @@ class Viewer {
     const { track } = this.data, now = laserAt(track, this.time), slider = this.part("[name=time]");
     const words = `${clock(this.time, track.total)} of ${clock(track.total, track.total)}`;
     const lit = now.power > 0 ? `${digits(now.power)} mW` : "laser off";
-    slider.value = this.time;
+    slider.value = track.total ? this.time / track.total * SLIDES : SLIDES;
     slider.setAttribute("aria-valuetext", `${words}, ${lit}`);
     this.part(".elapsed").textContent = words;
     this.part(".doing").textContent = this.time < track.total ? `${lit} at ${digits(now.speed)} mm/s` : "";
