@@ -98,6 +98,7 @@ __all__ = [
     "Kernel",
     "cpu_count",
     "device",
+    "on_processors",
     "own_copy",
     "start",
     "strips_of",
@@ -171,6 +172,17 @@ _state = SimpleNamespace(lock=threading.RLock(), device=None, compiler=None, for
 def use_processors(count: int | None) -> None:
     """Let this process use that many processors, whatever the machine has; None: all of them."""
     _state.processors = count
+
+
+@contextmanager
+def on_processors(count: int) -> Iterator[None]:
+    """While it is open, this process uses that many processors, and then those of before."""
+    before = _state.processors
+    use_processors(count)
+    try:
+        yield
+    finally:
+        use_processors(before)
 
 
 def cpu_count() -> int:

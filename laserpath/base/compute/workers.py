@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
-from laserpath.base.compute.runtime import cpu_count, use_processors
+from laserpath.base.compute.runtime import cpu_count, on_processors, use_processors
 from laserpath.base.errors import InputError
 
 Task = TypeVar("Task")
@@ -117,7 +117,7 @@ def each(function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[
             most = _others() * (1 if coming is _NONE and shares else _AHEAD)
             if shares and sum(not future.done() for _, future in waiting) >= most:
                 done = Future[Result]()
-                with _sharing():
+                with on_processors(1):  # the others are the workers'
                     done.set_result(function(task))
                 waiting.append((task, done))
             else:
@@ -129,17 +129,6 @@ def each(function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[
     finally:
         for _, future in waiting:
             future.cancel()
-
-
-@contextmanager
-def _sharing() -> Iterator[None]:
-    """While it is open, this process leaves the other processors to the workers."""
-    before = cpu_count()
-    use_processors(1)
-    try:
-        yield
-    finally:
-        use_processors(before)
 
 
 def _begin() -> None:
