@@ -105,7 +105,7 @@ class Partition:
     @property
     def single(self) -> bool:
         """Whether there is one field, the whole grid."""
-        return self.counts == (1, 1)
+        return len(self) == 1
 
     @property
     def cuts(self) -> tuple[Floats, Floats]:
@@ -133,6 +133,9 @@ class Partition:
     def window(self) -> Grid:
         """The grid of each field, counted from its `origin`."""
         return Grid((0.0, 0.0), self.grid.pitch, self.shape)
+
+    def __len__(self) -> int:
+        return prod(self.counts)
 
     def __iter__(self) -> Iterator[PlanField]:
         for row in range(self.counts[0]):
@@ -223,7 +226,7 @@ class PlacesByField:
     def of(cls, partition: Partition, xy: Floats) -> PlacesByField:
         """xy: (K, 2) mm."""
         owner = partition.owner(xy)
-        counts = np.bincount(owner, minlength=prod(partition.counts))
+        counts = np.bincount(owner, minlength=len(partition))
         return cls(partition, xy, owner, np.argsort(owner, kind="stable"), np.append(0, np.cumsum(counts)))
 
     def own(self, field: PlanField) -> Indices:

@@ -101,7 +101,7 @@ class LinesByField:
         nth = np.arange(len(line)) - np.repeat(np.cumsum(rows * columns) - rows * columns, rows * columns)
         row, column = low[line, 0] + nth // columns[line], low[line, 1] + nth % columns[line]
         number = row * partition.counts[1] + column
-        counts = np.bincount(number, minlength=math.prod(partition.counts))
+        counts = np.bincount(number, minlength=len(partition))
         order = line[np.argsort(number, kind="stable")]
         return cls(lines, partition, order, np.append(0, np.cumsum(counts)))
 

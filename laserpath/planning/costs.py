@@ -151,22 +151,16 @@ def _shared_out(each: Iterable[StepWork], task: Task) -> Iterator[tuple[StepWork
     if partition.single:
         yield from ((work, work.seconds) for work in each)
         return
-    drawn = sum(partition.draws(field, task.scene) for field in partition) / field_count(task)
+    drawn = sum(partition.draws(field, task.scene) for field in partition) / len(partition)
     for work in each:
         theirs = _BY_FIELDS.get(work.step, 0.0)
         work = replace(work, pixels=work.pixels * (1 - theirs + theirs * drawn))
         yield work, work.seconds * (1 - theirs + theirs / at_once(task))
 
 
-def field_count(task: Task) -> int:
-    """Fields of a task's design."""
-    rows, columns = task.partition.counts
-    return rows * columns
-
-
 def at_once(task: Task) -> int:
     """Fields of a task's design that are worked on at the same time; 1 of a small one."""
-    count = field_count(task)
+    count = len(task.partition)
     return 1 if is_alone(count) else min(worker_count(), ceil(count / 2))
 
 

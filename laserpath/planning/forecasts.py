@@ -36,7 +36,7 @@ from laserpath.machine.powers import speed_at_full_power
 from laserpath.physics.dose.fft import TILED_FROM
 from laserpath.physics.kinetics.light import fewest_flashes
 from laserpath.planning.compensation import conversion
-from laserpath.planning.costs import PlanStep, at_once, field_count, steps_of
+from laserpath.planning.costs import PlanStep, at_once, steps_of
 from laserpath.planning.task import Task
 from laserpath.report.wording import number
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
@@ -194,8 +194,7 @@ def _lighter(full: Forecast, task: Task) -> tuple[str, ...]:
 def _memory(task: Task) -> float:
     """Bytes that a plan needs, its workers' included."""
     rows, columns = task.scene.grid.shape
-    fields = field_count(task)
-    if fields == 1:
+    if task.partition.single:
         return BASE_BYTES + _BYTES_PER_PIXEL * rows * columns
     first, further = _BYTES_PER_PIXEL_OF_FIELDS
     pixels = first * min(rows * columns, TILED_FROM) + further * max(rows * columns - TILED_FROM, 0)

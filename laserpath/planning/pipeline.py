@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from math import prod
 from pathlib import Path
 
 import shapely
@@ -184,7 +183,7 @@ def plan(
     check_bed(design, process)
 
     task = Task.affordable(design, process, settings)
-    if not is_alone(prod(task.partition.counts)):
+    if not is_alone(len(task.partition)):
         workers.prepare(begin)
     scene = task.overview
     _ = scene.target, scene.sampler  # once, before two threads ask for them
