@@ -138,10 +138,9 @@ class _DarkMoves:
         k = int(np.argmin(np.append(np.where(fits, longer, np.inf), before)))
         if k == len(self._move):
             self._dots.setdefault(-1, []).insert(0, (dot, line_energy))
-            self._first = dot[0]
             self._move = np.append(-1, self._move)
-            self._start, self._end = np.vstack([dot[1:], self._start]), np.vstack([dot[1:], self._end])
-            self._end[0] = self._path.xy[0] if len(self._dots[-1]) == 1 else self._dots[-1][1][0][0]
+            self._start, self._end = np.vstack([dot[1], self._start]), np.vstack([self._first, self._end])
+            self._first = dot[0]
             return
         move = int(self._move[k])
         # Before all moves a dot comes first, elsewhere a dark move.
