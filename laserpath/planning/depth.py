@@ -196,11 +196,9 @@ def planned_in_depth(
     """
     process, fwhm = plans[0].process, optics.fwhm(plans[0].process.spot)
     grid = grid_for(whole, process.spot, _PIXELS_PER_FWHM)
-    each = {
-        id(one): (one, rasterise(area, grid).coverage >= 0.5) for one, area in zip(plans, drawn, strict=True)
-    }
-    drawn_of = {id(one): area for one, area in zip(plans, drawn, strict=True)}
-    solid = [each[id(one)][1] for one in plans]
+    each = {id(one): (one, area) for one, area in zip(plans, drawn, strict=True)}
+    inside = {key: rasterise(area, grid).coverage >= 0.5 for key, (_, area) in each.items()}
+    solid = [inside[id(one)] for one in plans]
     layer_of = lru_cache(_AT_A_TIME)(lambda key: _PlannedLayer.of(each[key][0], grid))
     columns = Columns.of(grid, solid, thickness, fwhm)
     made, alone = (_Cure.of(columns, process) for _ in range(2))
@@ -210,8 +208,8 @@ def planned_in_depth(
         bounds = _DoseBounds.of(columns, k, made.curing.light, plans[k].process.resin, fwhm)
         layer = layer_of(id(plans[k]))
         found = layer.within(bounds)
-        alone.add(drawn_of[id(plans[k])], k, layer.dose, layer)
-        filling.add(k, made.add(drawn_of[id(plans[k])], k, found.dose, found))
+        alone.add(drawn[k], k, layer.dose, layer)
+        filling.add(k, made.add(drawn[k], k, found.dose, found))
         programs.append(found.program)
         told(len(programs), len(plans))
     dimmed = len({id(one) for one in programs})
