@@ -19,7 +19,7 @@ import numpy as np
 
 import gcode
 from gcode import Kind
-from laserpath.base.arrays import Floats, Indices
+from laserpath.base.arrays import Floats, Indices, ends_of
 from laserpath.base.errors import InputError, figure
 from laserpath.physics import optics
 from laserpath.types import Design, Heights, Machine, Process, Spot
@@ -64,7 +64,7 @@ def at_focus(moves: gcode.Moves, machine: Machine, spot: Spot | None = None) -> 
     if machine.z_travel is None or not (machine.focus or machine.heights):
         return moves
     if machine.heights is not None:
-        check_covered(np.vstack([moves.xy[:-1][moves.on], moves.xy[1:][moves.on]]), machine)
+        check_covered(moves.xy[ends_of(moves.on)], machine)
         moves = _split(moves, machine.heights, bend(spot))
         moves = replace(moves, z=moves.z + machine.heights.at(_as_written(moves.xy, machine)))
     moves = replace(moves, z=moves.z + machine.focus)
