@@ -44,7 +44,7 @@ def compensated(design: Design, resin: Resin) -> Design:
     fixed_x, fixed_y = _fixed(design)
     matrix = (x, 0.0, 0.0, y, fixed_x * (1 - x), fixed_y * (1 - y))
     scaled = valid(affinity.affine_transform(design.area, matrix))
-    area = _moved_in(scaled, bias)
+    area = scaled.buffer(-bias, join_style="mitre", mitre_limit=_MITRE) if bias else scaled
     if area.is_empty:
         raise InputError(
             f"design {design.name!r} has nothing wider than {figure(2000 * bias)} µm, by which the "
@@ -81,13 +81,6 @@ def _fixed(design: Design) -> tuple[float, float]:
         return 0.0, 0.0
     x, y = np.mean([mark.machine for mark in design.alignment.marks], axis=0).tolist()
     return x, y
-
-
-def _moved_in(area: shapely.Geometry, by: float) -> shapely.MultiPolygon:
-    """An area with its edges moved in by a length, mm."""
-    moved = area.buffer(-by, join_style="mitre", mitre_limit=_MITRE) if by else area
-    polygons = [one for one in shapely.get_parts(moved) if one.geom_type == "Polygon" and not one.is_empty]
-    return shapely.MultiPolygon(polygons)
 
 
 def _lost(area: shapely.Geometry, bias: float) -> tuple[str, ...]:
