@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gcode.move import numbered
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.design.partition import (
     FieldView,
@@ -97,8 +98,7 @@ class LinesByField:
         low = np.ceil((np.minimum(*ends) - beyond) / side - 1).clip(0, most).astype(np.int64)
         high = np.floor((np.maximum(*ends) + beyond) / side).clip(0, most).astype(np.int64)
         rows, columns = (high - low + 1).clip(0).T
-        line = np.repeat(np.arange(len(rows)), rows * columns)
-        nth = np.arange(len(line)) - np.repeat(np.cumsum(rows * columns) - rows * columns, rows * columns)
+        line, nth = numbered(rows * columns)
         row, column = low[line, 0] + nth // columns[line], low[line, 1] + nth % columns[line]
         number = row * partition.counts[1] + column
         counts = np.bincount(number, minlength=len(partition))

@@ -165,10 +165,11 @@ def _why_slow(motion: MotionFigures, path: Toolpath, process: Process) -> tuple[
     order, fastest = process.resin.order, float(path.speed[path.on].max())
     calm = min(fastest, calm_speed(machine, optics.fwhm(spot)))
     why, instead = "it brakes at bends and ends", "more acceleration (acceleration_mm_per_s2 there)"
-    if motion.segment_rate > 1.001 * convert.segment_rate(machine):
-        why = f"the link keeps up with {convert.segment_rate(machine):g} of {motion.segment_rate:.0f} moves/s"
+    carried = convert.segment_rate(machine)
+    if motion.segment_rate > 1.001 * carried:
+        why = f"the link keeps up with {carried:g} of {motion.segment_rate:.0f} moves/s"
         instead = "a faster link (segment_rate_per_s there)"
-        calm = min(calm, convert.segment_rate(machine) / peak_rate(path.length[path.on], machine.look_ahead))
+        calm = min(calm, carried / peak_rate(path.length[path.on], machine.look_ahead))
     if calm >= SLOWER * fastest:
         return "at this speed it hardly brakes, so it is too fine for the machine's steps and levels", ""
     dose = "where it is slow its power levels do not follow"
