@@ -118,7 +118,7 @@ class PathConversion:
     of the path, and the gradient holds it. conversion: (rows, columns), 0..1.
 
     Raises InputError for a spot of several photons and an end before the last light. What a controller makes
-    of a program, with its own speeds, is in `kinetics.light.light_of`.
+    of a program, with its own speeds, is in `light_of`.
     """
 
     def __init__(self, model: KineticModel, path: Toolpath, end: float | None = None) -> None:
