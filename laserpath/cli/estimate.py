@@ -105,9 +105,7 @@ def estimate(design: str | None, **given: Any) -> None:
     if len(found) > 1:
         part = found[0].design.part
         click.echo(f"all {len(found)} {part.kind if part else 'design'}s: {show.expected(whole)}")
-    for note in show.notes(whole):
-        click.echo(note)
-    progress.warn_of(whole, talk)
+    _say_notes(whole, talk)
 
 
 def _of_board(file: str, given: Mapping[str, Any], values: Mapping[str, Any]) -> None:
@@ -132,9 +130,7 @@ def _of_board(file: str, given: Mapping[str, Any], values: Mapping[str, Any]) ->
         talk.warn(sentence)
     _print_table(found)
     whole = _together(found)
-    for note in show.notes(whole):
-        click.echo(note)
-    progress.warn_of(whole, talk)
+    _say_notes(whole, talk)
 
 
 def _of_part(file: str, given: Mapping[str, Any], values: Mapping[str, Any]) -> None:
@@ -153,19 +149,21 @@ def _of_part(file: str, given: Mapping[str, Any], values: Mapping[str, Any]) -> 
     x0, y0, x1, y1 = stack.whole.bounds
     size = (x1 - x0, y1 - y0, stack.z[-1])
     if given["json"]:
-        full = {
-            **_figures(whole),
-            "notes": list(whole.notes),
-            "warnings": [*stack.notes, *whole.warnings],
+        own = {
             "name": stack.whole.name,
             "size_mm": [float(side) for side in size],
             "layers": len(stack.z),
             "planned": len(each),
         }
-        click.echo(json.dumps(full, indent=2, ensure_ascii=False, allow_nan=False))
+        click.echo(_json_of(whole, stack.notes, own))
         return
     click.echo(f"{stack.whole.name}: {' × '.join(f'{side:.4g}' for side in size)} mm; {slicer.told(stack)}")
     click.echo(f"all layers: {show.expected(whole)}")
+    _say_notes(whole, talk)
+
+
+def _say_notes(whole: Forecast, talk: show.Talk) -> None:
+    """Print the notes of a forecast, and its warnings."""
     for note in show.notes(whole):
         click.echo(note)
     progress.warn_of(whole, talk)
@@ -240,21 +238,26 @@ def _as_json(found: Sequence[_Expected], told: Sequence[str] = ()) -> str:
 
     told: warnings of the board.
     """
-    whole = _together(found)
+    designs = [
+        {
+            "name": one.design.name,
+            "size_mm": [float(side) for side in one.design.size],
+            "shapes": len(one.design.area.geoms),
+            "exposed_area_mm2": float(one.exposed),
+            **_figures(one.forecast),
+        }
+        for one in found
+    ]
+    return _json_of(_together(found), (*told, *_warnings(found)), {"designs": designs})
+
+
+def _json_of(whole: Forecast, told: Sequence[str], own: Mapping[str, Any]) -> str:
+    """The sums as JSON, warnings that were told among them, and what is of this kind of design only."""
     full = {
         **_figures(whole),
         "notes": list(whole.notes),
-        "warnings": [*told, *_warnings(found), *whole.warnings],
-        "designs": [
-            {
-                "name": one.design.name,
-                "size_mm": [float(side) for side in one.design.size],
-                "shapes": len(one.design.area.geoms),
-                "exposed_area_mm2": float(one.exposed),
-                **_figures(one.forecast),
-            }
-            for one in found
-        ],
+        "warnings": [*told, *whole.warnings],
+        **own,
     }
     return json.dumps(full, indent=2, ensure_ascii=False, allow_nan=False)
 
