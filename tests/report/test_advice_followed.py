@@ -161,7 +161,7 @@ def in_machine(key: str, value: float) -> dict[str, Any]:
     (known,) = [f for f in fields.MACHINE if key in f.keys]
     assert re.search(rf"^(# *)?{key} ", profiles.text("machine", "grbl-diode-405"), re.M), key
     value /= 60 if key.endswith("_per_min") else 1
-    return {known.name: (value, value) if known.pair else value}
+    return {known.name: (value, value) if known.count == 2 else value}
 
 
 CASES_DESIGN = {kind: case.design for kind, case in CASES.items()}

@@ -45,12 +45,15 @@ from laserpath.types.process import LONGEST, MOST_BACKLASH, MOST_CRUISE
 Noun = TypeVar("Noun")
 
 
+_SEVERAL = {2: "two, [x, y], or be one for both", 3: "three, [x, y, z], or be one for all"}
+"""How several numbers of a field are given."""
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a profile. units: None for text.  kind: of number.  pair: (x, y), or one number for both.
+    """A field of a profile. units: None for text.  kind: of number.
 
-    triple: (x, y, z), or one number for all.
-
+    count: of numbers: 2 are (x, y) and 3 (x, y, z), or one number for all.
     least: the smallest number allowed; None: any above 0.  most: the largest one, in laserpath's unit.
     """
 
@@ -58,8 +61,7 @@ class Field:
     units: Units | None = None
     required: bool = True
     kind: type = float
-    pair: bool = False
-    triple: bool = False
+    count: int = 1
     least: float | None = None
     most: float = math.inf
 
@@ -94,10 +96,10 @@ _ANY_MODE = 50.0
 
 MACHINE = (
     Field("name", required=False),
-    Field("size", _FEW_LENGTHS, pair=True),
-    Field("speed_max", SPEED, pair=True),
-    Field("rapid_speed", SPEED, pair=True),
-    Field("acceleration", ACCELERATION, pair=True),
+    Field("size", _FEW_LENGTHS, count=2),
+    Field("speed_max", SPEED, count=2),
+    Field("rapid_speed", SPEED, count=2),
+    Field("acceleration", ACCELERATION, count=2),
     Field("junction_deviation", _FEW_LENGTHS, required=False),
     Field("power_max", POWER),
     Field("s_max", NUMBER, required=False),
@@ -111,7 +113,7 @@ MACHINE = (
     Field("baud", NUMBER, required=False),
     Field("host_delay", TIME, required=False, least=0, most=LONGEST),
     Field("host_window", required=False),
-    Field("steps", DENSITY, required=False, pair=True),
+    Field("steps", DENSITY, required=False, count=2),
     Field("square_corner_velocity", SPEED, required=False),
     Field("minimum_cruise_ratio", NUMBER, required=False, least=0, most=MOST_CRUISE),
     *SHAPERS,
@@ -119,8 +121,8 @@ MACHINE = (
     Field("laser_delay", TIME, required=False, least=0, most=LONGEST),
     Field("laser_on_delay", TIME, required=False, least=0, most=LONGEST),
     Field("laser_off_delay", TIME, required=False, least=0, most=LONGEST),
-    Field("backlash", _FEW_LENGTHS, required=False, pair=True, least=0, most=MOST_BACKLASH),
-    Field("z_travel", _FEW_LENGTHS, required=False, pair=True, least=-math.inf),
+    Field("backlash", _FEW_LENGTHS, required=False, count=2, least=0, most=MOST_BACKLASH),
+    Field("z_travel", _FEW_LENGTHS, required=False, count=2, least=-math.inf),
     Field("focus", _FEW_LENGTHS, required=False, least=-math.inf),
     Field("heights", required=False),
     Field("z_speed_max", SPEED, required=False),
@@ -153,7 +155,7 @@ def resin_fields(order: int) -> tuple[Field, ...]:
         Field("contrast", NUMBER, required=False),
         Field("gamma", NUMBER, required=False),
         Field("over_dose", NUMBER, required=False),
-        Field("shrinkage", SHARE, required=False, triple=True, least=-math.inf),
+        Field("shrinkage", SHARE, required=False, count=3, least=-math.inf),
         Field("development_bias", _THIN, required=False, least=-math.inf),
         Field("bottom_layers", NUMBER, required=False, kind=int, least=0),
         Field("bottom_exposure", NUMBER, required=False),
@@ -180,10 +182,10 @@ RESIN = (*resin_fields(1), *KINETICS)
 """All fields of a resin that absorbs one photon at once."""
 SPOT = (
     Field("profile", required=False),
-    Field("fwhm", _FEW_LENGTHS, required=False, pair=True),
+    Field("fwhm", _FEW_LENGTHS, required=False, count=2),
     Field("na", NUMBER, required=False),
     Field("wavelength", {"nm": LENGTH["nm"]}, required=False),
-    Field("radius_1e2", _FEW_LENGTHS, required=False, pair=True),
+    Field("radius_1e2", _FEW_LENGTHS, required=False, count=2),
     Field("angle", ANGLE, required=False, least=-math.inf),
     Field("defocus", _FEW_LENGTHS, required=False, least=-math.inf),
     Field("measured", required=False),
@@ -300,14 +302,11 @@ def _value(field: Field, table: Mapping[str, Any]) -> Any:
         if not isinstance(value, str) or not value.strip():
             raise InputError(f"{key} is {_shown(value)}, but must be text in quotes")
         return value
-    if not (field.pair or field.triple):
+    if field.count == 1:
         return _number(field, key, value)
-    count, needed = 2, "two, [x, y], or be one for both"
-    if field.triple:
-        count, needed = 3, "three, [x, y, z], or be one for all"
-    each = value if isinstance(value, list) else [value] * count
-    if len(each) != count:
-        raise InputError(f"{key} has {len(each)} numbers, but must have {needed}")
+    each = value if isinstance(value, list) else [value] * field.count
+    if len(each) != field.count:
+        raise InputError(f"{key} has {len(each)} numbers, but must have {_SEVERAL[field.count]}")
     return tuple(_number(field, key, v) for v in each)
 
 
