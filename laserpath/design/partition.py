@@ -27,7 +27,7 @@ import numpy as np
 import shapely
 from shapely import affinity
 
-from laserpath.base.arrays import Bools, Floats, Indices
+from laserpath.base.arrays import Bools, Floats, Indices, joined, picked, spans_around
 from laserpath.base.compute.workers import each, worker_count
 from laserpath.design.scene import Samples, Scene, reading
 from laserpath.physics.dose import DoseModel
@@ -244,6 +244,39 @@ class PlacesByField:
         ]
         some = np.sort(np.concatenate(beside))
         return some[self.partition.near(field, self.xy[some])]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinesOfField:
+    """Lines of a polyline in the core of a field, with some before and after. Dark lines join those apart.
+
+    line: (n,) of the polyline, −1 for those that join.  vertex: (n+1,) likewise.  own: (n,) whether the
+    middle of each is in the core.  ends: (n+1,) whether each vertex is.  near: (n+1,) whether it is near.
+    """
+
+    line: Indices
+    vertex: Indices
+    own: Bools
+    ends: Bools
+    near: Bools
+
+
+def lines_by_field(partition: Partition, xy: Floats, reach: int) -> Iterator[tuple[PlanField, LinesOfField]]:
+    """Fields whose core has a vertex of a polyline (K+1, 2) mm, or the middle of a line, with these lines.
+
+    reach: how many before and after them. What follows sees no others: there may be many fields, and many
+    lines.
+    """
+    middles, ends = (PlacesByField.of(partition, one) for one in ((xy[1:] + xy[:-1]) / 2, xy))
+    count = len(xy) - 1
+    for number, field in enumerate(partition):
+        at = ends.own(field)
+        touched = np.unique(np.concatenate([middles.own(field), at, at - 1]))
+        touched = touched[(touched >= 0) & (touched < count)]
+        if len(touched):
+            line, vertex = joined(spans_around(touched, reach, count))
+            own, inside = picked(middles.owner, line, -1) == number, ends.owner[vertex] == number
+            yield field, LinesOfField(line, vertex, own, inside, partition.near(field, xy[vertex]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,18 +12,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from laserpath.base.arrays import (
-    Bools,
-    Floats,
-    Indices,
-    ends_of,
-    joined,
-    picked,
-    runs,
-    spans_around,
-    widened,
+from laserpath.base.arrays import Bools, Floats, Indices, ends_of, joined, picked, runs, widened
+from laserpath.design.partition import (
+    FieldView,
+    Partition,
+    PlacesByField,
+    PlanField,
+    lines_by_field,
+    worked_on,
 )
-from laserpath.design.partition import FieldView, Partition, PlacesByField, PlanField, worked_on
 from laserpath.design.scene import Scene
 
 _CONTEXT = 2
@@ -84,22 +81,13 @@ def run_parts(
 
     xy: (rows + 1, 2) mm, the ends of the rows.  first: (rows + 1,) first piece of each.  lit: (rows,).
     """
-    middles, places = (PlacesByField.of(partition, one) for one in ((xy[1:] + xy[:-1]) / 2, xy))
     found = []
-    for k, field in enumerate(partition):
-        here = places.own(field)
-        touched = np.unique(np.concatenate([middles.own(field), here, here - 1]))
-        touched = touched[(touched >= 0) & (touched < len(lit))]
-        if not len(touched):
-            continue
-        # All that follows sees only these rows: there may be many fields, and many rows.
-        row, at = joined(spans_around(touched, _CONTEXT + 1, len(lit)))
-        near, shines = partition.near(field, xy[at]), picked(lit, row, False)
-        inside = near[1:] & near[:-1]
-        own = shines & (picked(middles.owner, row, -1) == k) & inside
+    for field, some in lines_by_field(partition, xy, _CONTEXT + 1):
+        shines, inside = picked(lit, some.line, False), some.near[1:] & some.near[:-1]
         # A vertex may move if all that is lit beside it is near.
-        movable = (places.owner[at] == k) & near & ~ends_of(shines & ~inside)
-        if (part := RunPart.of(first, own, movable, (row, at))) is not None:
+        movable = some.ends & some.near & ~ends_of(shines & ~inside)
+        part = RunPart.of(first, shines & some.own & inside, movable, (some.line, some.vertex))
+        if part is not None:
             found.append((field, part))
     return found
 

@@ -14,17 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from laserpath.base.arrays import (
-    Bools,
-    Floats,
-    Indices,
-    ends_of,
-    joined,
-    picked,
-    runs,
-    spans_around,
-    widened,
-)
+from laserpath.base.arrays import Bools, Floats, Indices, ends_of, joined, picked, runs, widened
 from laserpath.base.compute import runtime
 from laserpath.design.partition import (
     FieldView,
@@ -34,6 +24,7 @@ from laserpath.design.partition import (
     add_light,
     given_model,
     is_alone,
+    lines_by_field,
     worked_on,
 )
 from laserpath.design.scene import Scene
@@ -179,27 +170,14 @@ class _Sweep:
 
     def _owned(self) -> list[tuple[PlanField, _Own]]:
         """The fields in which something is lit, each with its moves."""
-        path, partition = self._start, self._partition
-        rings, on, count = _rings(path), path.on, len(path)
-        middles = PlacesByField.of(partition, (path.xy[1:] + path.xy[:-1]) / 2)
-        ends, found = PlacesByField.of(partition, path.xy), []
-        for number, field in enumerate(partition):
-            at = ends.own(field)
-            touched = np.unique(np.concatenate([middles.own(field), at, at - 1]))
-            touched = touched[(touched >= 0) & (touched < count)]
-            if not len(touched):
-                continue
-            # All that follows sees only these moves: there may be many fields, and many moves.
-            move, vertex = joined(spans_around(touched, _CONTEXT + 1, count))
+        path = self._start
+        rings, on, found = _rings(path), path.on, []
+        for field, some in lines_by_field(self._partition, path.xy, _CONTEXT + 1):
             own = _Own.of(
-                picked(on, move, False),
-                _within(rings, vertex),
-                picked(middles.owner, move, -1) == number,
-                ends.owner[vertex] == number,
-                partition.near(field, path.xy[vertex]),
+                picked(on, some.line, False), _within(rings, some.vertex), some.own, some.ends, some.near
             )
             if own is not None:
-                found.append((field, own.of_whole(move, vertex)))
+                found.append((field, own.of_whole(some.line, some.vertex)))
         return found
 
     def _job(self, field: PlanField, own: _Own, path: EnergyPath, given: Sequence[Floats]) -> FieldJob:
