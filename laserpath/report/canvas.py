@@ -456,7 +456,7 @@ class Axes:
             element(
                 "image", x=short(left), y=short(top),
                 width=short(wide * (right - left)), height=short(tall * (low - top)),
-                preserveAspectRatio="none", href=_png_uri(pixels[::-1], block),
+                preserveAspectRatio="none", href=_raster_uri(pixels[::-1], block),
             )
         )  # fmt: skip
 
@@ -616,7 +616,7 @@ def add_key(sheet: Paper, scale: ColourKey, left: float, bottom: float, width: f
     key.bare(scale.label)
 
 
-def _png_uri(pixels: Pixels, block: int = 1) -> str:
+def _raster_uri(pixels: Pixels, block: int = 1) -> str:
     """A raster as a PNG in a URI, with a palette where it has so few colours that none is changed by it.
 
     block: pixels along each side of the squares that become one.
@@ -626,4 +626,17 @@ def _png_uri(pixels: Pixels, block: int = 1) -> str:
         image = image.quantize(_FEW_COLOURS, dither=Image.Dither.NONE)
     buffer = BytesIO()
     image.save(buffer, "PNG")
-    return "data:image/png;base64," + b64encode(buffer.getvalue()).decode("ascii")
+    return png_uri(buffer.getvalue())
+
+
+def small_png(pixels: Floats, colours: int) -> bytes:
+    """A picture of few colours as a small PNG. pixels: (rows, columns, 3), 0..255."""
+    image = Image.fromarray(np.clip(pixels + 0.5, 0, 255).astype(np.uint8))
+    buffer = BytesIO()
+    image.quantize(colours, dither=Image.Dither.NONE).save(buffer, "PNG", optimize=True)
+    return buffer.getvalue()
+
+
+def png_uri(png: bytes) -> str:
+    """A PNG file in a URI."""
+    return "data:image/png;base64," + b64encode(png).decode("ascii")

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import io
-
 import numpy as np
-from PIL import Image
 
 from laserpath.operators.volume import CuredDepth, turned
-from laserpath.report.canvas import CIVIDIS, WIDTH, Axes, ColourKey, Line, Paper, add_key, coloured
+from laserpath.report.canvas import CIVIDIS, WIDTH, Axes, ColourKey, Line, Paper, add_key, coloured, small_png
 from laserpath.report.data import Picture
 from laserpath.report.pictures import add_contour
 from laserpath.report.wording import number
@@ -39,7 +36,7 @@ def pictures(cured: CuredDepth, done: str = "cure") -> list[Picture]:
         ),
         Picture.from_png(
             "In depth: the part, turned over",
-            _encoded(part.picture),
+            small_png(255 * part.picture, 64),
             "The cured part turned over and seen from the side.",
             f"What {done}s, its lower side up: the light came from below. {depths}"
             + (f" {_BY_DOSE}" if _reacts(cured) else ""),
@@ -97,11 +94,3 @@ def section(cured: CuredDepth) -> str:
     ax.close("x, mm", "depth, µm")
     add_key(sheet, ColourKey(CIVIDIS, (0, top), "dose ÷ E_c"), 0.7, 0.43, WIDTH - 0.85)
     return sheet.svg()
-
-
-def _encoded(picture: np.ndarray) -> bytes:
-    """A picture of few colours as a small PNG. picture: (rows, columns, 3), 0..1."""
-    pixels = Image.fromarray((255 * picture + 0.5).astype(np.uint8))
-    buffer = io.BytesIO()
-    pixels.quantize(64, dither=Image.Dither.NONE).save(buffer, "PNG", optimize=True)
-    return buffer.getvalue()

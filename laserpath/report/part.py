@@ -7,14 +7,12 @@ made beforehand, so that the page needs no WebGL. The pictures of layers are kep
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 from jinja2 import Template
-from PIL import Image
 from scipy import ndimage
 
 from laserpath.base.arrays import Floats
@@ -23,8 +21,7 @@ from laserpath.measure.columns import CuredPart, Overhang
 from laserpath.measure.surface import Surface, Voxels
 from laserpath.operators.volume import Cameras, March, RayMarcher
 from laserpath.physics import optics
-from laserpath.report.canvas import OVER, PAPER, RIGHT, UNDER, rgb
-from laserpath.report.data import Picture
+from laserpath.report.canvas import OVER, PAPER, RIGHT, UNDER, png_uri, rgb, small_png
 from laserpath.report.pages import installed_text, records, template, versions
 from laserpath.report.toolpath_svg import printable
 from laserpath.report.wording import duration
@@ -167,15 +164,7 @@ def _layer(shape: Voxels, number: int) -> str:
     shares = np.stack([made // 25, made // 5 % 5, made % 5], axis=-1) / 4
     inks = np.array([rgb(one) for one in (RIGHT, UNDER, OVER)], float)
     paper = np.array(rgb(PAPER), float)
-    return _uri(shares @ inks + (1 - shares.sum(axis=-1, keepdims=True)) * paper, 32)
-
-
-def _uri(pixels: Floats, colours: int) -> str:
-    """A PNG of few colours. pixels: (rows, columns, 3), 0..255."""
-    image = Image.fromarray(np.clip(pixels + 0.5, 0, 255).astype(np.uint8))
-    buffer = io.BytesIO()
-    image.quantize(colours, dither=Image.Dither.NONE).save(buffer, "PNG", optimize=True)
-    return Picture.from_png("", buffer.getvalue(), "", "").source
+    return png_uri(small_png(shares @ inks + (1 - shares.sum(axis=-1, keepdims=True)) * paper, 32))
 
 
 def _stretch(shape: Voxels) -> float:
@@ -209,7 +198,7 @@ def _views(shape: Voxels, most: float) -> Iterator[str]:
             towards = [np.cos(turn) * np.cos(tilt), np.sin(turn) * np.cos(tilt), np.sin(tilt)]
             camera = Cameras.looking_at(middle + away * np.array(towards), middle, (0, 0, 1), focal, _SHAPE)
             seen = marcher.render(values, camera)[0]
-            yield _uri(255 * (seen[..., :3] + (1 - seen[..., 3:])), 64)
+            yield png_uri(small_png(255 * (seen[..., :3] + (1 - seen[..., 3:])), 64))
 
 
 def _cropped(shape: Voxels) -> Voxels:
