@@ -41,9 +41,13 @@ def made(name: str = "table", warnings: tuple[str, ...] = ()) -> part.PartData:
 
 
 @pytest.fixture
-def page(monkeypatch: pytest.MonkeyPatch) -> str:
+def few_views(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(part, "_SIDES", 2)
     monkeypatch.setattr(part, "_SHAPE", (60, 80))
+
+
+@pytest.fixture
+def page(few_views: None) -> str:
     return part.part_page(made("<b>table", ("a span of 1 mm",)))
 
 
@@ -88,10 +92,8 @@ def test_views_show_the_part_from_above_and_from_below() -> None:
 
 @pytest.mark.parametrize(("later", "level"), [(3, "good"), (None, "fair")])
 def test_an_underside_that_never_gels_is_in_the_verdict(
-    later: int | None, level: str, monkeypatch: pytest.MonkeyPatch
+    later: int | None, level: str, few_views: None
 ) -> None:
-    monkeypatch.setattr(part, "_SIDES", 2)
-    monkeypatch.setattr(part, "_SHAPE", (60, 80))
     data = made()
     overhangs = tuple(replace(one, later=later) for one in data.cured.overhangs)
     text = part.part_page(replace(data, cured=replace(data.cured, overhangs=overhangs)))
