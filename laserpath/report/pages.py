@@ -58,6 +58,7 @@ def installed_text(name: str, package: str = PACKAGE) -> str:
     return files(package).joinpath(name).read_text(encoding="utf-8")
 
 
+@cache
 def template(name: str, package: str = PACKAGE, **filters: Callable[[str], str]) -> Template:
     """A template of a package; it can extend and import those of this one. filters: by name."""
     environment = Environment(
@@ -155,18 +156,13 @@ def _bound(text: str) -> str:
     )
 
 
-@cache
-def _template() -> Template:
-    return template("template.html", bound=_bound)
-
-
 def page(exposed: ShownProgram, data: PageData | None, verdict: Verdict, text: PageText) -> str:
     """The whole page as HTML; data: None where there is no design to compare with."""
     places: Sequence[Place] = marked(data.places, data.inspection, data.fwhm) if data else ()
     done = exposed.done
     numbers = payload(exposed, places)
     report = data.report if data else None
-    return str(_template().render(
+    return str(template("template.html", bound=_bound).render(
         name=printable(text.name), subtitle=printable(text.subtitle),
         warnings=[printable(w) for w in text.warnings], verdict=_with(verdict, _answers(text, exposed)),
         maps=list(pictures.maps(exposed, places, done)) if text.illustrated else (),
@@ -402,11 +398,6 @@ _RIM_FWHM = 2.0
 _FIGURES = ("epe_mean", "epe_p95", "iou", "overcure", "undercure", "dose_max", "write_time")
 
 
-@cache
-def _colours_template() -> Template:
-    return template("colours.html")
-
-
 def colours_page(name: str, shown: Shown, board: Underlay | None = None) -> str:
     """The page as HTML. board: of which the designs are the layers, if they are no colours."""
     first, noun = shown[0][0], _part(shown[0][0]).kind
@@ -421,7 +412,7 @@ def colours_page(name: str, shown: Shown, board: Underlay | None = None) -> str:
     else:
         twice, picture = "", _over_each_other(cured, grid, box, [data for data, _ in shown], board)
     rows = [_row(data) for data, _ in shown]
-    return str(_colours_template().render(
+    return str(template("colours.html").render(
         name=printable(name),
         subtitle=f"laserpath report · {len(shown)} {noun}s · {size} · spot {first.fwhm:g} mm",
         noun=noun,

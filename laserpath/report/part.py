@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 
 import numpy as np
-from jinja2 import Template
 from scipy import ndimage
 
 from laserpath.base.arrays import Floats
@@ -70,11 +68,6 @@ class PartData:
     warnings: tuple[str, ...]
 
 
-@cache
-def _template() -> Template:
-    return template("part.html")
-
-
 def part_page(data: PartData) -> str:
     """The page as the text of one HTML file without outside references."""
     x0, y0, x1, y1 = data.whole.bounds
@@ -83,13 +76,14 @@ def part_page(data: PartData) -> str:
     chosen = range(0, len(data.z), -(-len(data.z) // _PICTURES))
     used = sorted({shape.picture_of[k] for k in chosen})
     pictures = [_layer(shape, number) for number in used]
-    return str(_template().render(
+    return str(template("part.html").render(
         name=printable(data.whole.name),
         subtitle=f"laserpath report · {len(data.z)} layers, {data.planned} of them planned · {size} mm · "
         f"spot {optics.fwhm(data.process.spot):g} mm",
         styles=installed_text("page.css"), script=installed_text("part.js"),
         level="fair" if data.warnings or data.cured.later is None else "good", headline=_headline(data),
         warnings=[printable(one) for one in data.warnings],
+        right=RIGHT, over=OVER, under=UNDER,
         views=list(_views(shape, most)), sides=_SIDES, most=figure(1000 * most, 3), stretch=_stretch(shape),
         pictures=pictures,
         layers=[{"number": k + 1, "z": figure(data.z[k], 5), "picture": used.index(shape.picture_of[k])}

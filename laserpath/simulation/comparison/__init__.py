@@ -14,12 +14,10 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Template
 from scipy.ndimage import map_coordinates
 
 from laserpath.base import files
@@ -290,17 +288,12 @@ def _short(simulation: Simulation) -> str:
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST // 2]}…{name[-_LONGEST // 2 :]}"
 
 
-@cache
-def _template() -> Template:
-    return pages.template("template.html", "laserpath.simulation.comparison")
-
-
 def page(comparison: Comparison) -> str:
     """The HTML text."""
     process, design = comparison.process, comparison.design
     names = [printable(name) for name in comparison.names]
     what = f"for {design.name}" if design else "without a design"
-    return str(_template().render(
+    return str(pages.template("template.html", "laserpath.simulation.comparison").render(
         name=printable(f"{' or '.join(comparison.names)}, {what}"),
         subtitle=printable(
             f"laserpath comparison · {process.machine.name} · {process.resin.name} · "
