@@ -289,7 +289,7 @@ def test_programs_are_written_through_the_gate_only() -> None:
             for node in nodes(module, ast.Call)
         )
     }
-    assert writers == {"laserpath.machine.gate", "laserpath.cli.doctor"}
+    assert writers == {"laserpath.machine.gate", "laserpath.cli.diagnosis"}
 
 
 def test_the_judge_does_not_know_what_is_optimised() -> None:
