@@ -285,15 +285,15 @@ def _without_lost_dots(program: MachineProgram, task: Task) -> MachineProgram:
     lost = _lost_dots(program, task)
     if not lost:
         return program
-    best, fewest = program, np.count_nonzero(_Print.of(program, task).missing)
+    best, fewest = program, _Print.of(program, task).gone
     for share in _SLOWER:
         speed = part.path.speed.copy()
         for first, last in lost:
             speed[first:last] *= share
         moves = convert.to_moves(replace(part.path, speed=speed), task.machine)
         other = MachineProgram.of_moves(moves, task.process)
-        if (missing := np.count_nonzero(_Print.of(other, task).missing)) < fewest:
-            best, fewest = other, missing
+        if (gone := _Print.of(other, task).gone) < fewest:
+            best, fewest = other, gone
     return best
 
 
@@ -371,6 +371,11 @@ class _Print:
             time=program.motion.write_time / unit_of(task.design, task.machine),
         )
 
+    @property
+    def gone(self) -> int:
+        """Number of edges that are missing."""
+        return int(np.count_nonzero(self.missing))
+
     def shows_as_much_as(self, old: _Print, task: Task) -> bool:
         """Whether no more edges are missing, or only because the old print was too bright to be shipped.
 
@@ -379,8 +384,7 @@ class _Print:
         fit, old_fit = (_is_bearable(one.brightest, task) for one in (self, old))
         if fit != old_fit:
             return fit
-        fewer = np.count_nonzero(self.missing) <= np.count_nonzero(old.missing)
-        return bool(fewer and (fit or self.brightest <= _BRIGHTER * old.brightest))
+        return self.gone <= old.gone and (fit or self.brightest <= _BRIGHTER * old.brightest)
 
     def worse_than(self, old: _Print, task: Task) -> Floats:
         """(K, 2) mm, places whose edges are missing, but were not, and those that are too bright."""
