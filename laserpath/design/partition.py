@@ -157,7 +157,7 @@ class Partition:
     def origin(self, field: PlanField) -> Floats:
         """(x, y) mm, of the first pixel of a field's window."""
         rows, columns = field.window
-        return np.array(self.grid.origin) + self.grid.pitch * np.array([columns.start, rows.start])
+        return self.grid.of_pixels([columns.start, rows.start])
 
     def near(self, field: PlanField, xy: Floats) -> Bools:
         """(K,) whether places (K, 2) mm are in the core of a field or within `_NEAR_FWHM` of it."""

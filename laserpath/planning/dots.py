@@ -182,7 +182,7 @@ def _missing(dose: Floats, dark: Bools, scene: Scene, length: float) -> Iterator
         if dose[r + n, c + n] < scene.critical_dose:
             energy = (_FILLED * scene.critical_dose - dose[r + n, c + n]) / rise[n, n]
             dose[r : r + 2 * n + 1, c : c + 2 * n + 1] += energy * rise
-            yield np.asarray(grid.origin) + grid.pitch * np.array([c, r]), float(energy)
+            yield grid.of_pixels([c, r]), float(energy)
 
 
 def run_out(path: Toolpath, task: Task) -> Toolpath:

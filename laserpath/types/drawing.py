@@ -337,6 +337,10 @@ class Grid:
         """(N, 2) positions in mm → (N, 2) fractional (column, row) indices."""
         return (np.asarray(xy, dtype=np.float64) - self.origin) / self.pitch
 
+    def of_pixels(self, pixels: ArrayLike) -> Floats:
+        """(N, 2) fractional (column, row) indices → (N, 2) positions in mm, as `to_pixels` takes them."""
+        return self.origin + self.pitch * np.asarray(pixels, dtype=np.float64)
+
     def part(self, rows: slice, columns: slice) -> Grid:
         """The grid of array[rows, columns]. Steps, if there are any, are above 0 and equal."""
         down, across = (range(n)[some] for n, some in zip(self.shape, (rows, columns), strict=True))

@@ -125,3 +125,10 @@ def test_a_part_of_a_grid_has_the_centres_of_its_pixels(rows, columns):
     assert part.shape == np.zeros(grid.shape)[some].shape
     np.testing.assert_allclose(part.y(), grid.y()[some[0]], rtol=0, atol=1e-14)
     np.testing.assert_allclose(part.x(), grid.x()[some[1]], rtol=0, atol=1e-14)
+
+
+def test_places_of_pixels_are_the_inverse_of_pixels_of_places() -> None:
+    grid = Grid((1.5, -2.0), 0.25, (4, 6))
+    assert np.array_equal(grid.of_pixels([[0, 0], [5, 3]]), [[1.5, -2.0], [grid.x()[-1], grid.y()[-1]]])
+    some = np.array([[0.3, 2.7], [-1.0, 9.25]])
+    assert np.allclose(grid.to_pixels(grid.of_pixels(some)), some, atol=1e-12)

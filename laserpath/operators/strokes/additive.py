@@ -425,7 +425,7 @@ def _stroke(
     wide = sum(_arm(missing, middle, side * across, widest)[0] for side in (-1, 1)) * grid.pitch
     mean = (one + other) / max(back + ahead + 2, 1)
     width = max(wide - fwhm / 2, fwhm / 4)
-    places = np.array(grid.origin) + grid.pitch * np.stack([first, last])
+    places = grid.of_pixels([first, last])
     return AdditiveStrokes(places, np.array([[0, 1]]), np.full(1, width), np.full(1, mean * width))
 
 

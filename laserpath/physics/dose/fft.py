@@ -417,7 +417,7 @@ class TiledEngine:
     def _tile(self, tile: tuple[int, int], xy: Floats, energy: Floats, far: Floats | None) -> Floats:
         """The dose of a tile, of the points (K, 2) mm in its window, and of the far light of all."""
         row, column = (k * self._side - self._rim for k in tile)
-        xy = xy - (np.array(self.grid.origin) + self.grid.pitch * np.array([column, row]))
+        xy = xy - self.grid.of_pixels([column, row])
         shape = [min(self._side, n - k * self._side) for n, k in zip(self.grid.shape, tile, strict=True)]
         core = tuple(slice(self._rim, self._rim + n) for n in shape)
         dose = np.ascontiguousarray(self._near.spread(xy, energy)[core])
@@ -452,7 +452,7 @@ class LatticeDose:
         """energy: (M,) mJ, about those to come, e⁰."""
         rows, columns = np.nonzero(chosen)
         grid = engine.grid
-        xy = np.asarray(grid.origin) + grid.pitch * np.column_stack([columns, rows])
+        xy = grid.of_pixels(np.column_stack([columns, rows]))
         far = engine.far_copies(xy, energy) if isinstance(engine, FftEngine) else None
         return cls(engine, chosen, xy, None if far is None else far / far.dtype.type(energy.sum()))
 

@@ -367,7 +367,7 @@ class _Print:
             error=EdgeTerm(scene)(relative),
             missing=rounded_off(edge_errors(dose, scene), dose, scene).missing,
             brightest=float(relative.max()),
-            bright=np.array(scene.grid.origin) + scene.grid.pitch * np.stack([columns, rows], axis=1),
+            bright=scene.grid.of_pixels(np.column_stack([columns, rows])),
             time=program.motion.write_time / unit_of(task.design, task.machine),
         )
 

@@ -617,7 +617,7 @@ class _Control:
         deep, narrow = deep[rows, columns], narrow[rows, columns]
         cured = np.where(deep > _DEEP_FWHM, _CURED, np.where(narrow & (deep > 0), _THIN, -np.inf))
         dark = np.where(deep < -_DEEP_FWHM, _DARK, np.where(narrow & (deep < 0), 1 / _THIN, np.inf))
-        xy = np.asarray(grid.origin) + grid.pitch * np.column_stack([columns, rows])
+        xy = grid.of_pixels(np.column_stack([columns, rows]))
         path = _along(ends, lit, (_CONTROL_FWHM if coarse else _PATH_FWHM) * scene.fwhm)
         column, row = np.rint(grid.to_pixels(path)).astype(np.int64).T
         path = path[dose[row, column] > (_HOT if coarse else _WARM) * scene.resin.over_dose]
