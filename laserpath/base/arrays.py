@@ -74,6 +74,15 @@ def spans_around(numbers: Indices, reach: int, count: int) -> list[tuple[int, in
     return list(zip(first.tolist(), last.tolist(), strict=True))
 
 
+def by_group(group: Indices, count: int) -> tuple[Indices, Indices]:
+    """What is in groups (N,) of range(count), group by group: its numbers (N,), which rise in each group.
+
+    And (count + 1,) where the numbers of each begin, and the end.
+    """
+    start = np.append(0, np.cumsum(np.bincount(group, minlength=count)))
+    return np.argsort(group, kind="stable"), start
+
+
 def joined(spans: Sequence[tuple[int, int]]) -> tuple[Indices, Indices]:
     """Spans (first, last + 1) of a path's moves as one path, by their numbers in the whole.
 

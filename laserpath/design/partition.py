@@ -27,7 +27,7 @@ import numpy as np
 import shapely
 from shapely import affinity
 
-from laserpath.base.arrays import Bools, Floats, Indices, joined, picked, spans_around
+from laserpath.base.arrays import Bools, Floats, Indices, by_group, joined, picked, spans_around
 from laserpath.base.compute.workers import each, worker_count
 from laserpath.design.scene import Samples, Scene, reading
 from laserpath.physics.dose import DoseModel
@@ -226,8 +226,7 @@ class PlacesByField:
     def of(cls, partition: Partition, xy: Floats) -> PlacesByField:
         """xy: (K, 2) mm."""
         owner = partition.owner(xy)
-        counts = np.bincount(owner, minlength=len(partition))
-        return cls(partition, xy, owner, np.argsort(owner, kind="stable"), np.append(0, np.cumsum(counts)))
+        return cls(partition, xy, owner, *by_group(owner, len(partition)))
 
     def own(self, field: PlanField) -> Indices:
         """Rising numbers of those in the core of a field."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gcode.move import numbered
-from laserpath.base.arrays import Bools, Floats, Indices
+from laserpath.base.arrays import Bools, Floats, Indices, by_group
 from laserpath.design.partition import (
     FieldView,
     Partition,
@@ -101,9 +101,8 @@ class LinesByField:
         line, nth = numbered(rows * columns)
         row, column = low[line, 0] + nth // columns[line], low[line, 1] + nth % columns[line]
         number = row * partition.counts[1] + column
-        counts = np.bincount(number, minlength=len(partition))
-        order = line[np.argsort(number, kind="stable")]
-        return cls(lines, partition, order, np.append(0, np.cumsum(counts)))
+        order, start = by_group(number, len(partition))
+        return cls(lines, partition, line[order], start)
 
     def within(self, field: PlanField) -> LitLines:
         """The parts of the lines that are in the window of a field, counted from its origin."""

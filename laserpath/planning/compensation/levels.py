@@ -32,7 +32,7 @@ import gcode
 from gcode.compiled import cached
 from gcode.motion.response import PowerRules, centred, light, neighbour
 from gcode.move import numbered
-from laserpath.base.arrays import Bools, Floats, Indices
+from laserpath.base.arrays import Bools, Floats, Indices, by_group
 from laserpath.base.arrays import Indices as Ints
 from laserpath.base.compute.beside import in_parts
 from laserpath.design.partition import FieldView, given_model
@@ -646,8 +646,8 @@ def _cells(xy: Floats, side: float) -> tuple[int, Floats, Indices, Indices]:
     place = ((xy - corner) / side).astype(np.int64)
     columns, rows = place.max(axis=0) + 1
     cell = place[:, 1] * columns + place[:, 0]
-    start = np.append(0, np.cumsum(np.bincount(cell, minlength=columns * rows)))
-    return int(columns), corner, start, np.argsort(cell, kind="stable")
+    order, start = by_group(cell, int(columns * rows))
+    return int(columns), corner, start, order
 
 
 def _table(spot: Spot, process: Process, within: float) -> SpotTable:
