@@ -1,4 +1,4 @@
-"""Array types, read-only copies, and runs of what is true."""
+"""Array types, read-only copies, runs of what is true, and means of squares of pixels."""
 
 from __future__ import annotations
 
@@ -97,3 +97,11 @@ def picked(values: Any, index: Indices, other: Any) -> Any:
     found = values[np.maximum(index, 0)]
     found[index < 0] = other
     return found
+
+
+def block_means(field: Floats | Bools, size: int) -> Floats:
+    """The means of squares of size × size pixels (rows, columns); what is beyond the field counts as 0."""
+    whole = np.pad(field, [(0, -n % size) for n in field.shape])
+    rows, columns = (n // size for n in whole.shape)
+    means: Floats = whole.reshape(rows, size, columns, size).mean(axis=(1, 3))
+    return means

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from laserpath.base.arrays import Bools, Floats
+from laserpath.base.arrays import Bools, Floats, block_means
 from laserpath.base.errors import one_line
 from laserpath.design.scene import Scene
 from laserpath.measure.columns import Columns
@@ -161,20 +161,20 @@ class Filling:
         columns, thick = self._columns, float(self._columns.thickness[k])
         share, solid = cured / thick, columns.solid[k]
         self._picture(solid, share >= 0.5)
-        filled = _blocks(solid, self._block)
+        filled = block_means(solid, self._block)
         if self._together > 1:
             self._drawn[k // self._together] += filled / self._together
-            self._cured[k // self._together] += _blocks(share, self._block) / self._together
+            self._cured[k // self._together] += block_means(share, self._block) / self._together
             return
         n = self._slices
         for part in range(n):  # from the top of the layer down
             level = k * n + n - 1 - part
             self._drawn[level] = filled
-            self._cured[level] = _blocks(np.clip(share * n - part, 0, 1), self._block)
+            self._cured[level] = block_means(np.clip(share * n - part, 0, 1), self._block)
 
     def _picture(self, drawn: Bools, cured: Bools) -> None:
         quarters = [
-            np.rint(_LEVELS * _blocks(one, self._fine)).astype(np.uint8)
+            np.rint(_LEVELS * block_means(one, self._fine)).astype(np.uint8)
             for one in (drawn & cured, drawn & ~cured, cured & ~drawn)
         ]
         made = 25 * quarters[0] + 5 * quarters[1] + quarters[2]
@@ -193,13 +193,3 @@ class Filling:
             self._drawn, self._cured, (x, y, high / 2), (across, across, high), tuple(self._pictures),
             tuple(reversed(self._picture_of)),
         )  # fmt: skip
-
-
-def _blocks(field: Floats | Bools, size: int) -> NDArray[np.float32]:
-    """The means of blocks of size × size pixels; what is beyond the field counts as 0."""
-    rows, columns = field.shape
-    full = np.zeros((-(-rows // size) * size, -(-columns // size) * size), np.float32)
-    full[:rows, :columns] = field
-    n, m = full.shape[0] // size, full.shape[1] // size
-    made: NDArray[np.float32] = full.reshape(n, size, m, size).mean(axis=(1, 3))
-    return made

@@ -28,7 +28,7 @@ from scipy import ndimage
 from scipy.signal import fftconvolve
 
 import gcode
-from laserpath.base.arrays import Floats
+from laserpath.base.arrays import Floats, block_means
 from laserpath.base.errors import InputError, figure
 from laserpath.base.quantities import place
 from laserpath.design import FLATTEN_FWHM, as_design
@@ -376,10 +376,7 @@ def _coarse(dose: Floats, grid: Grid, design: Design, level: float) -> Point:
 
 def _blocks(field: Floats, grid: Grid, times: int) -> tuple[Floats, float, Floats]:
     """(means of times × times pixels, their pitch, centre of the first), padded with zeros."""
-    rows, columns = (-(-n // times) * times for n in field.shape)
-    whole = np.pad(field, [(0, rows - field.shape[0]), (0, columns - field.shape[1])])
-    means = whole.reshape(rows // times, times, columns // times, times).mean(axis=(1, 3))
-    return means, grid.pitch * times, np.array(grid.origin) + grid.pitch * (times - 1) / 2
+    return block_means(field, times), grid.pitch * times, np.array(grid.origin) + grid.pitch * (times - 1) / 2
 
 
 def _raster(design: Design, pitch: float) -> Target:

@@ -27,7 +27,7 @@ import scipy
 
 from gcode.errors import GcodeError
 from laserpath.base import limits
-from laserpath.base.arrays import Bools, Floats
+from laserpath.base.arrays import Bools, Floats, block_means
 from laserpath.base.errors import InputError, figure
 from laserpath.base.isolated import picture
 from laserpath.base.quantities import LENGTH, convert
@@ -104,7 +104,8 @@ def _photograph(values: Floats, pixel: float, smooth: float | None) -> Beam:
     light = values - np.float32(_border(values)[0])
     rough = _rough_fwhm(light)
     if (fewer := int(rough / _PIXELS_PER_FWHM)) > 1:
-        light, pixel, rough = _averaged(light, fewer), pixel * fewer, rough / fewer
+        light = block_means(light.astype(np.float64), fewer)
+        pixel, rough = pixel * fewer, rough / fewer
     light = _cropped(np.where(_lit(light, rough), light, 0.0)).astype(np.float64)
     light, pixel, rough = _refined(light, pixel, rough)
     # Measured with half of the smoothing, since the highest pixel of a noisy picture is too high. The squares
@@ -186,14 +187,6 @@ def _elongation(light: Floats) -> Floats:
     moments = np.atleast_2d(np.cov(np.argwhere(plain > plain.max() / 2), rowvar=False, ddof=0))
     moments = moments + np.eye(2) / 12  # of a pixel itself
     return moments / np.sqrt(np.linalg.det(moments))
-
-
-def _averaged(light: Floats, whole: int) -> Floats:
-    """Averages of squares of whole × whole pixels."""
-    rows, columns = (-(-n // whole) for n in light.shape)
-    padded = np.zeros((rows * whole, columns * whole))
-    padded[: light.shape[0], : light.shape[1]] = light
-    return padded.reshape(rows, whole, columns, whole).mean(axis=(1, 3))
 
 
 # Tables
