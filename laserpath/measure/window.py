@@ -148,17 +148,16 @@ class Disturbance:
 
     def lit(self, program: MachineProgram) -> MachineProgram:
         """A program that is executed on this machine, with the pulses of its laser."""
-        return (
-            program if self.phase is None else replace(program, parts=tuple(map(self._pulses, program.parts)))
-        )
+        if self.phase is None:
+            return program
+        return replace(program, parts=tuple(self._pulses(part, self.phase) for part in program.parts))
 
     def _part(self, part: ProgramPart) -> ProgramPart:
         return replace(part, process=replace(part.process, machine=self.machine), override=self.override)
 
-    def _pulses(self, part: ProgramPart) -> ProgramPart:
-        assert self.phase is not None
+    def _pulses(self, part: ProgramPart, phase: float) -> ProgramPart:
         period, order = self.machine.light_period, part.process.resin.order
-        return replace(part, execution=pulsed(part.run, period, self.phase, order, flashes=self.flashes))
+        return replace(part, execution=pulsed(part.run, period, phase, order, flashes=self.flashes))
 
 
 def disturbances(machine: Machine) -> tuple[Disturbance, ...]:
