@@ -112,19 +112,17 @@ def _parts(exposed: ShownProgram) -> tuple[tuple[str, str], ...]:
 
 def _areas_by_dose(exposed: ShownProgram, bins: Floats) -> Floats:
     """(parts, bins) pixels of each of `_parts` by dose in critical doses; those above are in the last bin."""
-    critical, around = exposed.process.resin.critical_dose, None
+    critical, areas = exposed.process.resin.critical_dose, []
     if exposed.design is not None:
-        grown_by = exposed.design.area.buffer(_AROUND_FWHM * exposed.fwhm, quad_segs=4)
-        parts = [g for g in shapely.get_parts(grown_by) if g.geom_type == "Polygon"]
-        around = Design(shapely.MultiPolygon(parts))
+        around = exposed.design.area.buffer(_AROUND_FWHM * exposed.fwhm, quad_segs=4)
+        parts = [g for g in shapely.get_parts(around) if g.geom_type == "Polygon"]
+        areas = [exposed.design, Design(shapely.MultiPolygon(parts))]
     total = np.zeros((len(_parts(exposed)), len(bins) - 1))
     for rows in strips(exposed.grid):
         dose = exposed.dose[rows] / critical
         shares: list[Floats] = [(dose > _LIT).astype(np.float64)]
-        if exposed.design is not None and around is not None:
-            inside, near = (
-                coverage(one, exposed.grid.part(rows, slice(None))) for one in (exposed.design, around)
-            )
+        if areas:
+            inside, near = (coverage(one, exposed.grid.part(rows, slice(None))) for one in areas)
             shares = [inside, np.maximum(near - inside, 0)]
         for sums, share in zip(total, shares, strict=True):
             seen = share > 0
