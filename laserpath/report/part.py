@@ -18,6 +18,7 @@ from laserpath.base.errors import figure
 from laserpath.measure.columns import CuredPart, Overhang
 from laserpath.measure.surface import Surface, Voxels
 from laserpath.operators.volume import Cameras, March, RayMarcher
+from laserpath.operators.volume.depth import facing
 from laserpath.physics import optics
 from laserpath.report.canvas import OVER, PAPER, RIGHT, UNDER, png_uri, rgb, small_png
 from laserpath.report.pages import installed_text, records, template, versions
@@ -31,7 +32,6 @@ _TILTS = (0.5, -0.5)
 _SHAPE = (300, 400)
 """(rows, columns) of a view."""
 _VIEW = np.radians(20)
-_LIGHT = np.array([-0.45, -0.35, 0.82])
 _AMBIENT = 0.45
 _RIM, _EMPTY = 2, 0.05
 _NEAR = 0.85
@@ -215,11 +215,8 @@ def _lit(shape: Voxels, most: float, pitch: Sequence[float]) -> Floats:
     It is `_RIM` voxels larger on all sides: what surrounds a volume is black, and would darken its surface.
     """
     shape = replace(shape, drawn=np.pad(shape.drawn, _RIM), cured=np.pad(shape.cured, _RIM))
-    z, y, x = np.gradient(ndimage.gaussian_filter(shape.cured.astype(np.float64), 1.0), *pitch[::-1])
-    slope = np.stack([x, y, z], axis=-1)
-    steep = np.maximum(np.linalg.norm(slope, axis=-1), 1e-12)
+    toward, _ = facing(ndimage.gaussian_filter(shape.cured.astype(np.float64), 1.0), pitch)
     # A lamp above and a weaker one below, so that undersides show their shape, too.
-    toward = -(slope @ (_LIGHT / np.linalg.norm(_LIGHT))) / steep
     light = np.where(toward > 0, toward, -0.6 * toward)
     off = np.clip(shape.apart / most, -1, 1)[..., None]
     right, over, under = (np.array(rgb(one), float) / 255 for one in (RIGHT, OVER, UNDER))

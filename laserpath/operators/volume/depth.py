@@ -16,6 +16,7 @@ stretched.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -178,6 +179,7 @@ _HIGH = 0.16
 _TURN, _TILT, _VIEW = np.radians(-58), np.radians(38), np.radians(24)
 """Of the camera: round the part, above it, and its field of view."""
 _LIGHT = np.array([-0.45, -0.35, 0.82])
+"""Towards the lamp."""
 _INK = np.array([0.80, 0.52, 0.12])
 """Colour of the part."""
 _AMBIENT = 0.3
@@ -244,14 +246,23 @@ def _sampled(cured: CuredDepth) -> tuple[Floats, Floats, Floats]:
 
 def _lit(above: Floats, pitch: tuple[float, float, float]) -> Floats:
     """The volume (z, y, x, 4): colour of the lit surface, and 0..1 for the density, from ln(D/E_c)."""
-    z, y, x = np.gradient(above, *pitch[::-1])
-    slope = np.stack([x, y, z], axis=-1)
-    steep = np.maximum(np.linalg.norm(slope, axis=-1), 1e-12)
-    light = np.maximum(-(slope @ (_LIGHT / np.linalg.norm(_LIGHT))) / steep, 0)
+    toward, steep = facing(above, pitch)
+    light = np.maximum(toward, 0)
     values = np.empty((*above.shape, 4))
     values[..., :3] = _INK * (_AMBIENT + (1 - _AMBIENT) * light)[..., None]
     values[..., 3] = np.clip(0.5 + above / (steep * min(pitch)), 0, 1)
     return values
+
+
+def facing(field: Floats, pitch: Sequence[float]) -> tuple[Floats, Floats]:
+    """(cosine between the lamp's direction and the one in which it falls, |∇field|), each (z, y, x).
+
+    field: (z, y, x), larger inside.  pitch: (x, y, z) mm.
+    """
+    z, y, x = np.gradient(field, *pitch[::-1])
+    slope = np.stack([x, y, z], axis=-1)
+    steep = np.maximum(np.linalg.norm(slope, axis=-1), 1e-12)
+    return -(slope @ (_LIGHT / np.linalg.norm(_LIGHT))) / steep, steep
 
 
 def _round(value: float) -> float:
