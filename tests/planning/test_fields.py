@@ -370,13 +370,13 @@ def test_what_concerns_all_fields_is_weighed_on_a_coarse_grid(task: Task, start:
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="no SIGKILL on Windows")
 def test_workers_that_are_killed_again_and_again_change_nothing() -> None:
-    """All of a plan, whose workers die every 2 s."""
+    """All of a plan, whose workers die every half second."""
     expected = undisturbed(SIDE).shipped.text
     runtime.use_processors(2)
     done, killed = threading.Event(), set()
 
     def kill() -> None:
-        while not done.wait(2):
+        while not done.wait(0.5):
             for worker in multiprocessing.active_children():
                 if worker.pid not in killed:
                     killed.add(worker.pid)
