@@ -232,10 +232,15 @@ def _finished(start: Toolpath, solution: Solution, task: Task, others: tuple[str
     if worse := worse_than_start(exposure.executed, first, task):
         solution, warnings = replace(solution, toolpath=start, written=None), (*strong, worse, *others)
         exposure = Exposure(_shipped(start, task, warnings), scene, start)
-    shipped = exposure.program
+    shipped, first = exposure.program, _lasting(first, task)
     check_exposes(shipped.executed, shipped.path, solution.toolpath, design, process, settings)
     result = _reported(exposure, first, solution, task, warnings)
     return Plan(design, process, settings, start, solution, shipped, result)
+
+
+def _lasting(measured: Measurement, task: Task) -> Measurement:
+    """A measurement as a report keeps it: of several fields without the dose, which takes much memory."""
+    return measured if task.partition.single else measured.without_dose
 
 
 def worse_than_start(executed: Measurement, start: Measurement, task: Task) -> str:
@@ -294,7 +299,7 @@ def _reported(
     scene, shipped, process = task.scene, exposure.program, task.process
     executed, by_dose = exposure.executed, process.resin.kinetics is None
     # Of a resin with kinetics the path is corrected to convert what is drawn: no dose is aimed at.
-    commanded = exposure.commanded if by_dose else None
+    commanded = _lasting(exposure.of(solution.toolpath), task) if by_dose else None
     inspection = inspect(executed, scene)
     edgeless = missing(inspection.edges or executed.edges, scene.fwhm)
     lost = commanded and lost_in_motion(commanded, executed, shipped.path, task.design, process)

@@ -425,12 +425,12 @@ def plan_stack(
 
 def _lighter(made: Plan) -> Plan:
     """The plan with the dose of its program only, in single precision: all of 40 layers take gigabytes."""
-    report, nothing = made.report, np.zeros((0, 0))
+    report = made.report
     light = replace(
         report,
         executed=replace(report.executed, dose=report.executed.dose.astype(np.float32)),
-        start=replace(report.start, dose=nothing),
-        commanded=report.commanded and replace(report.commanded, dose=nothing),
+        start=report.start.without_dose,
+        commanded=report.commanded and report.commanded.without_dose,
     )
     return replace(made, report=light)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -147,7 +147,8 @@ class Edges:
 class Measurement:
     """The measurement of one exposure. motion: of the program.
 
-    dose: (rows, columns) mJ/mm² on `grid`; (0, 0) of the start of a layer, and as it is commanded.
+    dose: (rows, columns) mJ/mm² on `grid`; (0, 0) of the start of a layer or of a design of several fields,
+    and as it is commanded (`without_dose`).
 
     by_dose: the measurement of the dose alone, where conversion decides what cures (a resin with kinetics);
     then figures, edges and dose are those of the equivalent dose (`measure.conversion`), but for the bands
@@ -167,6 +168,11 @@ class Measurement:
     def light(self) -> Floats:
         """(rows, columns) mJ/mm², the dose itself."""
         return (self.by_dose or self).dose
+
+    @property
+    def without_dose(self) -> Measurement:
+        """The same with a dose of no pixels: that of a large design takes hundreds of MB."""
+        return replace(self, dose=np.zeros((0, 0), self.dose.dtype))
 
     def as_dict(self) -> dict[str, Any]:
         """The figures of print and motion by name, for JSON."""

@@ -201,7 +201,7 @@ def test_own_and_given_light_are_the_whole(start: EnergyPath, task: Task, proble
         start.xy, start.energy
     )
     for field, own, sweep in owned(start, problem):
-        job = sweep._job(field, own, start, sweep._given)
+        job = sweep._job(field, own, start)
         (before,) = fields._lights(job, job.path)
         own_dose = DoseModel(job.view.grid, SPOT).line_dose(job.path.xy, job.path.energy)
         dose = own_dose + job.view.read(job.view.given[0] - before)
@@ -249,7 +249,7 @@ def test_a_field_s_pieces_are_those_of_the_whole(
 
 def test_what_a_field_may_not_change_stays(start: EnergyPath, task: Task, problem: PathProblem) -> None:
     field, own, sweep = owned(start, problem)[0]
-    found = fields.solve_field(sweep._job(field, own, start, sweep._given))
+    found = fields.solve_field(sweep._job(field, own, start))
     zero = problem.partition.origin(field)
     held = ~own.free.vertices
     assert np.allclose(found.path.xy[held] + zero, start.xy[own.vertex][held], atol=1e-12)
@@ -331,6 +331,14 @@ def executed(side: float) -> Measurement:
 @pytest.mark.slow
 def test_a_plan_in_fields_is_as_true_as_one_of_the_whole() -> None:
     assert executed(SIDE).figures.epe_mean < 1.15 * executed(1000.0).figures.epe_mean
+
+
+@pytest.mark.slow
+def test_a_large_plan_keeps_the_dose_of_its_program_alone() -> None:
+    report = undisturbed(SIDE).report
+    assert report.executed.dose.shape == report.executed.grid.shape
+    assert report.start.dose.size == report.commanded.dose.size == 0
+    assert undisturbed(1000.0).report.start.dose.size
 
 
 @pytest.mark.slow

@@ -344,8 +344,8 @@ TILED_FROM = 1 << 25
 _SIDE = 512
 """Pixels along a tile: more cost more memory, fewer more time for rims."""
 
-_RINGS = 5e-5
-"""Least tolerance that a rim is chosen for: a smaller one makes rims wider."""
+_FAR = 1e-4
+"""Least tolerance of far light: a smaller one makes rims wider, and takes more memory for nodes."""
 
 
 class TiledEngine:
@@ -355,8 +355,9 @@ class TiledEngine:
         check(grid, spot, precision, tolerance)
         self.grid, self.spot, self.precision, self.tolerance = grid, spot, precision, tolerance
         # All of an edge's rings meet at the end of a window. An elliptical spot is a round one, stretched.
-        rim = rim_of(spot, max(tolerance / 2, _RINGS)) * max(spot.aspect, 1 / spot.aspect) ** 0.5
-        self._ratio = nodes_apart(spot, rim, grid.pitch, tolerance)
+        least = max(tolerance, _FAR)
+        rim = rim_of(spot, least / 2) * max(spot.aspect, 1 / spot.aspect) ** 0.5
+        self._ratio = nodes_apart(spot, rim, grid.pitch, least)
         self._rim, self._side = (self._ratio * ceil(n / self._ratio) for n in (rim / grid.pitch, _SIDE))
         self._side = max(self._side, self._rim)
         window = Grid((0.0, 0.0), grid.pitch, (self._side + 2 * self._rim,) * 2)

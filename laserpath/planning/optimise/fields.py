@@ -146,17 +146,19 @@ class _Sweep:
             for colour in (0, 1):
                 now = [(field, own) for field, own in owned if field.colour == colour]
                 # All fields of one colour begin with the same, however many are done at the same time.
-                path, given = self.path, [one.copy() for one in self._given]
-                jobs = (self._job(field, own, path, given) for field, own in now)
+                path, changes = self.path, list[tuple[PlanField, Sequence[Floats]]]()
+                jobs = (self._job(field, own, path) for field, own in now)
                 done = len(histories)
                 for (field, own), found in zip(
                     now, self._solved(jobs, progress, done, len(owned)), strict=True
                 ):
                     self._take(field, own, found)
+                    changes.append((field, found.change))
                     histories.append(found.loss)
                     converged = converged and found.converged
                     if found.stopped:
                         raise KeyboardInterrupt
+                self._shine(changes)
         except KeyboardInterrupt:
             stopped, converged = True, False
         loss = _added(histories)
@@ -180,11 +182,11 @@ class _Sweep:
                 found.append((field, own.of_whole(some.line, some.vertex)))
         return found
 
-    def _job(self, field: PlanField, own: _Own, path: EnergyPath, given: Sequence[Floats]) -> FieldJob:
+    def _job(self, field: PlanField, own: _Own, path: EnergyPath) -> FieldJob:
         """What a field optimises, beside the others of a path and their given light."""
         problem, partition, pitch = self._problem, self._partition, self._partition.grid.pitch
         zero = partition.origin(field)
-        view = partition.view(field, problem.scene, given, self._samples)
+        view = partition.view(field, problem.scene, self._given, self._samples)
         edge, share = problem.objective.edge, len(view.scene.samples.xy) / len(problem.scene.samples.xy)
         objective = replace(
             problem.objective,
@@ -224,15 +226,19 @@ class _Sweep:
             yield found
 
     def _take(self, field: PlanField, own: _Own, found: FieldResult) -> None:
-        """Take over what a field has found, and its light."""
+        """Take over the path that a field has found."""
         zero, moved = self._partition.origin(field), own.free.moves
         for at in (own.vertex, own.twin):
             here = own.free.vertices & (at >= 0)
             self._xy[at[here]] = found.path.xy[here] + zero
         self._energy[own.move[moved]] = found.path.energy[moved]
         self._speed[own.move[moved]] = found.path.speed[moved]
-        for light, change in zip(self._given, found.change, strict=True):
-            add_light(light, self._partition.given_window(field), change)
+
+    def _shine(self, changes: Sequence[tuple[PlanField, Sequence[Floats]]]) -> None:
+        """Add the changes of fields' light to what is given."""
+        for field, each in changes:
+            for light, change in zip(self._given, each, strict=True):
+                add_light(light, self._partition.given_window(field), change)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -339,12 +339,16 @@ def test_what_cannot_be_is_refused_in_a_sentence(change, sentence, method):
 
 
 @pytest.mark.parametrize(
-    ("spot", "precision", "tolerance"), [(SPOT, "f32", 1e-3), (Spot(FWHM, "gaussian"), "f64", 1e-4)]
+    ("spot", "precision", "tolerance", "within"),
+    [(SPOT, "f32", 1e-3, 1e-3), (SPOT, "f32", 1e-5, 1e-4), (Spot(FWHM, "gaussian"), "f64", 1e-4, 1e-4)],
 )
-def test_tiles_have_the_dose_of_the_whole(spot, precision, tolerance, monkeypatch):
-    """An area at one side, whose far light reaches the tiles at the other, and a point in a corner."""
+def test_tiles_have_the_dose_of_the_whole(spot, precision, tolerance, within, monkeypatch):
+    """An area at one side, whose far light reaches the tiles at the other, and a point in a corner.
+
+    within: of the peak; rims and far light keep 1e-4 at most.
+    """
     monkeypatch.setattr("laserpath.physics.dose.fft._SIDE", 48)
-    grid = Grid((0.4, -0.3), FWHM / 3, (130, 210))
+    grid = Grid((0.4, -0.3), FWHM / 3, (130, 400))
     x, y = np.meshgrid(np.arange(0.5, 3, 0.03), np.arange(-0.2, 3.9, 0.03))
     xy = np.concatenate([np.stack([x.ravel(), y.ravel()], axis=1), [[7.2, -0.2]]])
     energy = np.append(np.random.default_rng(5).uniform(0.5, 1.5, x.size), 9.0)
@@ -352,7 +356,7 @@ def test_tiles_have_the_dose_of_the_whole(spot, precision, tolerance, monkeypatc
     whole = FftEngine(grid, spot, precision, tolerance).spread(xy, energy)
     assert tiled.dtype == whole.dtype
     lit = tiled != 0
-    assert np.abs(tiled - whole)[lit].max() < 2 * tolerance * whole.max(), "each is within the tolerance"
+    assert np.abs(tiled - whole)[lit].max() < 2 * within * whole.max(), "each is within its tolerance"
     assert lit.any() and not lit.all(), "a tile with nothing near is left out"
     assert whole[~lit].max() < 0.02 * whole.max()
 
