@@ -63,13 +63,6 @@ def test_at_the_pixel_centres_the_field_comes_back():
     np.testing.assert_allclose(read(GRID, xy, field), field.ravel(), atol=1e-9 * np.abs(field).max())
 
 
-def test_a_constant_is_read_exactly():
-    xy = np.random.default_rng(3).uniform(-1, 1, (50, 2))
-    np.testing.assert_allclose(read(GRID, xy, np.full(GRID.shape, 7.0)), 7, rtol=1e-13)
-    slope = slopes(GRID, xy, np.ones((50, 2)), np.full(GRID.shape, 7.0))
-    np.testing.assert_allclose(slope, 0, atol=1e-10)
-
-
 def test_a_smooth_wave_and_its_slope_are_read_true():
     grid = centred_grid(1.0)
     rows, columns = grid.shape

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ezdxf import xref
 from listening import listening
+from refusals import refusal
 from same_shape_cad import as_dxf, dxf, text
 
 from laserpath.base.errors import InputError
@@ -48,11 +50,6 @@ def circular(drawing: Any, model: Any) -> None:
 SHARP = [(0, 0, 1, 0.5), (1e9, 0, 1, 0.5), (0, 1, 1, 0.5)]
 
 FILES = {
-    "empty": (b"", "the file is empty"),
-    "blank": (b" \n\n ", "the file is empty"),
-    "PNG": (b"\x89PNG\r\n\x1a\n\0\0", "is PNG: the image is broken or cut off"),
-    "SVG": (b"<svg/>", "is SVG: the design is empty"),
-    "DWG": (b"AC1027\0\0\0", "DWG.*save it as DXF"),
     "noise": (random.Random(0).randbytes(4000), "is not DXF"),
     "no end of the last section": (GOOD[: GOOD.rindex(b"ENDSEC") - 2], "cut off"),
     "cut at a third": (GOOD[: len(GOOD) // 3], "cut off"),
@@ -108,13 +105,7 @@ FILES = {
 @pytest.mark.parametrize("case", FILES)
 def test_a_bad_file_is_one_sentence_that_names_it(case: str, tmp_path: Path) -> None:
     content, words = FILES[case]
-    path = tmp_path / "bad.dxf"
-    path.write_bytes(content)
-    with pytest.raises(InputError, match=words) as error:
-        load(path, tolerance=0.002)
-    assert str(path) in str(error.value)
-    assert "\n" not in str(error.value)
-    assert error.value.__cause__ is None
+    assert re.search(words, refusal(tmp_path / "bad.dxf", content))
 
 
 def test_a_self_crossing_outline_is_filled_by_turns() -> None:

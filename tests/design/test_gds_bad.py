@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import struct
 from pathlib import Path
 from typing import Any
 
 import gdstk
 import pytest
+from refusals import refusal
 from same_shape_cad import as_gds, written
 from sets import one_fast
 
 from laserpath.base import limits
 from laserpath.base.errors import InputError
 from laserpath.design import gds as reader
-from laserpath.design import load
 from laserpath.design.gds import read
 from laserpath.design.reading import Reading
 
@@ -109,11 +110,6 @@ def laughing(library: Any, top: Any) -> None:
 
 
 FILES = {
-    "empty": (b"", "the file is empty"),
-    "zeros": (bytes(2048), "the file is empty"),
-    "SVG": (b'<svg xmlns="http://www.w3.org/2000/svg"/>', "is SVG: the design is empty"),
-    "PNG": (b"\x89PNG\r\n\x1a\n\0\0", "is PNG: the image is broken or cut off"),
-    "gzip": (b"\x1f\x8b\x08\0", "compressed"),
     "noise": (random.Random(0).randbytes(5000), "neither GDSII nor OASIS"),
     "noise between header and end": (GDS[:6] + random.Random(0).randbytes(900) + record(0x0400), "damaged"),
     "noise in OASIS": (OASIS[:30] + random.Random(0).randbytes(900) + b"\2" + bytes(255), "damaged|unit"),
@@ -156,16 +152,8 @@ def test_a_bad_file_is_one_sentence_that_names_it(
     if how == "forking":
         request.getfixturevalue(how)
     content, words = FILES[case]
-    path = tmp_path / "bad.gds"
-    path.write_bytes(content)
-    with (
-        limits.limits(seconds=1 if "takes more" in words else 5),
-        pytest.raises(InputError, match=words) as error,
-    ):
-        load(path, tolerance=0.002)
-    assert str(path) in str(error.value)
-    assert "\n" not in str(error.value)
-    assert error.value.__cause__ is None
+    with limits.limits(seconds=1 if "takes more" in words else 5):
+        assert re.search(words, refusal(tmp_path / "bad.gds", content))
 
 
 @pytest.mark.usefixtures("forking")

@@ -30,4 +30,5 @@ def test_a_straight_line_is_read_exactly_with_its_slope() -> None:
     t = np.random.default_rng(7).uniform(10, 80, 200)
     taps = scene.sinc_taps(t, 100)
     assert np.abs(taps.weight.sum(axis=1) - 1).max() < 1e-13
+    assert np.abs(taps.slope.sum(axis=1)).max() < 1e-12
     assert np.abs((taps.slope * taps.at).sum(axis=1) - 1).max() < 1e-11

@@ -20,14 +20,6 @@ from laserpath.types import Design, Grid, Process, Settings, Spot
 offsets = st.floats(-0.05, 0.05)
 
 
-@given(polygon=polygons(), dx=offsets, dy=offsets)
-def test_the_pixels_sum_to_the_area(polygon, dx, dy):
-    moved = affinity.translate(polygon, dx, dy)
-    grid = centred_grid(1.2, 3)
-    coverage = rasterise(design(moved), grid).coverage
-    assert coverage.sum() * grid.pixel_area == pytest.approx(moved.area, rel=1e-12)
-
-
 @examples(20)
 @given(polygon=polygons(), dx=offsets, dy=offsets)
 def test_each_pixel_is_its_intersection_with_the_design(polygon, dx, dy):
