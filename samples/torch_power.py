@@ -129,11 +129,7 @@ def picture(result: Result, path: Path) -> None:
     image = dose.imshow(result.dose, origin="lower", extent=GRID.extent, cmap="magma")
     figure.colorbar(image, ax=dose, label="dose, mJ/mm²", shrink=0.8)
     cured.imshow(result.dose >= CRITICAL_DOSE, origin="lower", extent=GRID.extent, cmap="Greys", alpha=0.6)
-    for axes, title in (
-        (curve, "the network's power"),
-        (dose, "dose"),
-        (cured, f"IoU {result.iou:.3f}"),
-    ):
+    for axes, title in ((curve, "the network's power"), (dose, "dose"), (cured, f"IoU {result.iou:.3f}")):
         axes.contour(GRID.x(), GRID.y(), result.design, [0.5], colors="tab:red", linewidths=0.8)
         axes.set(title=title, aspect="equal", xlabel="mm", xlim=(-1.2, 1.2), ylim=(-1.2, 1.2))
     figure.savefig(path, dpi=120)

@@ -14,18 +14,7 @@ from types import SimpleNamespace
 import pytest
 import tools
 from hypothesis import settings
-from sets import (
-    ALL_EXAMPLES,
-    MARKS,
-    OLDEST,
-    QUICK_EXAMPLES,
-    examples,
-    few,
-    oldest,
-    only_one,
-    sort,
-    thorough,
-)
+from sets import ALL_EXAMPLES, MARKS, OLDEST, QUICK_EXAMPLES, examples, few, oldest, only_one, sort, thorough
 
 ROOT = Path(__file__).parents[1]
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")

@@ -95,7 +95,7 @@ _CHART: Options = {
             "default": "point",
             "help": "Decimal separator of your spreadsheet; with comma, semicolons separate columns  [point]",
         },
-    },
+    }
 }
 
 _CALIBRATE_EPILOG = """\b
@@ -463,7 +463,7 @@ _PRINTED: Options = {
             "metavar": "LENGTH",
             "help": "Approximate pixel size of the photograph  [that of the commanded image]",
         },
-    },
+    }
 }
 
 _CHART_ONLY = (*_FIT["What to fit"], "--layer", "--machine")
@@ -625,10 +625,7 @@ def _fit_table(result: Fit) -> str:
 
 
 def _fit_json(
-    result: Fit | None,
-    mechanics: MechanicsFit | None,
-    focus: FocusFit | None,
-    written: tuple[Path, ...],
+    result: Fit | None, mechanics: MechanicsFit | None, focus: FocusFit | None, written: tuple[Path, ...]
 ) -> str:
     content = {
         "files": [str(path) for path in written],

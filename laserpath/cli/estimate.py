@@ -253,12 +253,7 @@ def _as_json(found: Sequence[_Expected], told: Sequence[str] = ()) -> str:
 
 def _json_of(whole: Forecast, told: Sequence[str], own: Mapping[str, Any]) -> str:
     """The sums as JSON, warnings that were told among them, and what is of this kind of design only."""
-    full = {
-        **_figures(whole),
-        "notes": list(whole.notes),
-        "warnings": [*told, *whole.warnings],
-        **own,
-    }
+    full = {**_figures(whole), "notes": list(whole.notes), "warnings": [*told, *whole.warnings], **own}
     return json.dumps(full, indent=2, ensure_ascii=False, allow_nan=False)
 
 

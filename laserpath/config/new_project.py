@@ -89,10 +89,7 @@ def new_text(
 
 def _general(values: Mapping[str, str]) -> Iterator[str]:
     usual = {
-        "machine": (
-            quoted(DEFAULTS["machine"]),
-            "see `laserpath profiles list`; or a file: my-laser.toml",
-        ),
+        "machine": (quoted(DEFAULTS["machine"]), "see `laserpath profiles list`; or a file: my-laser.toml"),
         "resin": (quoted(DEFAULTS["resin"]), "its critical dose comes from `laserpath fit`"),
         "spot_fwhm": ('"0.1mm"', "full width of the spot at half its maximum"),
         "quality": ('"standard"', "draft, standard, fine"),

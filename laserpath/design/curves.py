@@ -81,10 +81,7 @@ def arc(centre: ArrayLike, x_axis: ArrayLike, y_axis: ArrayLike, start: float, s
     theta = start + step * np.arange(n + 1)
     unit = np.stack([np.cos(theta), np.sin(theta)], axis=1)
     tangent = 4 / 3 * np.tan(step / 4) * np.stack([-unit[:, 1], unit[:, 0]], axis=1)
-    controls = np.stack(
-        [unit[:-1], unit[:-1] + tangent[:-1], unit[1:] - tangent[1:], unit[1:]],
-        axis=1,
-    )
+    controls = np.stack([unit[:-1], unit[:-1] + tangent[:-1], unit[1:] - tangent[1:], unit[1:]], axis=1)
     return np.asarray(controls @ np.array([x_axis, y_axis], dtype=np.float64) + centre, dtype=np.float64)
 
 

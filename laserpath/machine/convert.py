@@ -59,10 +59,7 @@ def to_moves(toolpath: Toolpath, machine: Machine, passes: int = 1, order: int =
     xy, parts = [toolpath.xy], [(shares[0], speed, travel)]
     for share in shares[1:]:
         # The travel back is the move between the two copies of the vertices.
-        parts += [
-            (np.zeros(1), np.full(1, rapid), np.ones(1, bool)),
-            (share, speed, travel),
-        ]
+        parts += [(np.zeros(1), np.full(1, rapid), np.ones(1, bool)), (share, speed, travel)]
         xy.append(toolpath.xy)
     joined = [np.concatenate(columns) for columns in zip(*parts, strict=True)]
     return gcode.Moves.straight(

@@ -15,14 +15,7 @@ import numpy as np
 
 from gcode.move import numbered
 from laserpath.base.arrays import Bools, Floats, Indices, by_group
-from laserpath.design.partition import (
-    FieldView,
-    Partition,
-    PlacesByField,
-    PlanField,
-    given_model,
-    worked_on,
-)
+from laserpath.design.partition import FieldView, Partition, PlacesByField, PlanField, given_model, worked_on
 from laserpath.design.scene import Scene
 from laserpath.design.target import COARSEST, PIXELS_MAX
 from laserpath.measure.edges import errors_at, judged

@@ -51,10 +51,7 @@ WIDTHS = (1.0, DEFOCUS, 1.3)
 
 
 def process_window(
-    path: Toolpath,
-    scene: Scene,
-    doses: Sequence[float] = DOSES,
-    widths: Sequence[float] = WIDTHS,
+    path: Toolpath, scene: Scene, doses: Sequence[float] = DOSES, widths: Sequence[float] = WIDTHS
 ) -> ProcessWindow:
     """The edge errors of an exposure at each relative dose and each relative width of the spot.
 

@@ -41,13 +41,7 @@ from laserpath.planning.curve import (
 from laserpath.planning.curve.follow import lines_of, with_ends
 from laserpath.planning.dots import drawn_out
 from laserpath.planning.optimise.fields import PathProblem, optimised
-from laserpath.planning.optimise.loop import (
-    Progress,
-    Schedule,
-    dose_to_size,
-    share_of,
-    vertex_bounds,
-)
+from laserpath.planning.optimise.loop import Progress, Schedule, dose_to_size, share_of, vertex_bounds
 from laserpath.planning.optimise.loss import share_of_peak, terms_of_path, unhindered, unit_of, weight_for
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.task import Task

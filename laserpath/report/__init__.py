@@ -41,9 +41,7 @@ def render(data: PageData, text: PageText, run: gcode.motion.Executed) -> str:
 
 
 def render_colours(
-    name: str,
-    shown: Sequence[tuple[PageData, gcode.motion.Executed]],
-    board: Underlay | None = None,
+    name: str, shown: Sequence[tuple[PageData, gcode.motion.Executed]], board: Underlay | None = None
 ) -> str:
     """The page of a drawing in several colours; shown: the plan of each, and its execution.
 
@@ -75,11 +73,7 @@ def headline_of(data: PageData) -> tuple[str, str]:
     return verdict.level, verdict.headline
 
 
-def render_exposure(
-    exposed: ShownProgram,
-    text: PageText,
-    executed: Measurement | None = None,
-) -> str:
+def render_exposure(exposed: ShownProgram, text: PageText, executed: Measurement | None = None) -> str:
     """The page of any program; executed: measured against its design, if it has one."""
     from laserpath.report.pages import exposure_page
 

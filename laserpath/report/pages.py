@@ -316,10 +316,7 @@ def exposure_page(exposed: ShownProgram, executed: Measurement | None, text: Pag
     if scene is None or executed is None:
         alone = replace(exposed, scene=None, edges=None)
         return page(alone, None, _unmeasured(alone, text), text)
-    columns = (
-        Column("this program", "as executed", executed.as_dict()),
-        *text.columns,
-    )
+    columns = (Column("this program", "as executed", executed.as_dict()), *text.columns)
     report = Report(
         executed, start=executed, warnings=tuple(text.warnings), inspection=inspect(executed, scene)
     )

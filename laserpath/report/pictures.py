@@ -104,10 +104,7 @@ def _parts(exposed: ShownProgram) -> tuple[tuple[str, str], ...]:
     """(colour, label) of each histogram of the dose."""
     if exposed.design is None:
         return ((_INSIDE, "exposed"),)
-    return (
-        (_INSIDE, "inside the design"),
-        (_OUTSIDE, f"outside, up to {_AROUND_FWHM:g} FWHM from it"),
-    )
+    return ((_INSIDE, "inside the design"), (_OUTSIDE, f"outside, up to {_AROUND_FWHM:g} FWHM from it"))
 
 
 def _areas_by_dose(exposed: ShownProgram, bins: Floats) -> Floats:

@@ -205,11 +205,7 @@ def _add_moves(
         x0, y0, x1, y1 = page
         group["data-page"] = " ".join(f"{v:.4f}" for v in sheet.flip(np.array([[x0, y1], [x1, y0]])).ravel())
     styles = {
-        k: {
-            "class_": "lit",
-            "stroke": classes.colour(k),
-            "stroke_width": round(stroke * classes.width(k), 5),
-        }
+        k: {"class_": "lit", "stroke": classes.colour(k), "stroke_width": round(stroke * classes.width(k), 5)}
         for k in range(len(classes))
     }
     dash = f"{6 * stroke:.4f},{5 * stroke:.4f}"

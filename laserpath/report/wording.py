@@ -100,10 +100,7 @@ _WORDS = {
 }
 """Singular and plural of each kind of `results.Fault`; a long or large pinhole is a 'slit' or a 'hole'."""
 
-_ON_BOARDS = {
-    "cut": ("track cut", "tracks cut"),
-    "joined": ("bridge between nets", "bridges between nets"),
-}
+_ON_BOARDS = {"cut": ("track cut", "tracks cut"), "joined": ("bridge between nets", "bridges between nets")}
 """The same for the copper of a board."""
 
 _PINHOLE_FWHM = 2.0

@@ -164,10 +164,7 @@ def main(request) -> dict:
     errors = [float(np.linalg.norm(a - b) / np.linalg.norm(b)) for a, b in pairs]
     seconds: dict[str, list[float]] = {"ours": [], "torch": []}
     steps, theirs = request["steps"], partial(in_torch, each=segment_of(request["steps"]))
-    for key, call, timed, rounds in (
-        ("ours", ours, steps, 3),
-        ("torch", theirs, request["torch_steps"], 1),
-    ):
+    for key, call, timed, rounds in (("ours", ours, steps, 3), ("torch", theirs, request["torch_steps"], 1)):
         task = problem(request["size"], timed)
         for _ in range(rounds):
             begin = time.perf_counter()

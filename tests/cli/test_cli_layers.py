@@ -257,16 +257,8 @@ def test_colours_have_settings_in_the_same_tables(capsys: pytest.CaptureFixture[
         (layer("plain", 'pitch = "5mm"'), "", "layer 'plain': pitch 5 mm must be between 0.1 and 10 times"),
         (layer("plain", 'resin = "positive-photoresist"') + layer("other"), "", "must have one tone"),
         (layer("plain"), "--layer other", "layer 'other' is none of the --layers 'plain'"),
-        (
-            layer("plain") + layer("other", 'resin = "my.toml"'),
-            "--joined",
-            "cannot change the resin from",
-        ),
-        (
-            layer("plain"),
-            "--layer plain --joined",
-            "--joined joins the programs of several",
-        ),
+        (layer("plain") + layer("other", 'resin = "my.toml"'), "--joined", "cannot change the resin from"),
+        (layer("plain"), "--layer plain --joined", "--joined joins the programs of several"),
         (layer("plain"), "--sensitivity", "choose one of the --layers with --layer"),
         (layer("plain"), "--negative", "--negative cannot be used with --colours or --layers"),
         (layer("plain"), "--grey 60um", "--grey cannot be used with --layers"),

@@ -75,8 +75,7 @@ def test_the_head_of_our_own_program_names_the_machine(capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize(
-    ("text", "words"),
-    [("<svg/>", "is a drawing (SVG)"), ("", "is empty"), ("G0 X1 Y1\n", "exposes nothing")],
+    ("text", "words"), [("<svg/>", "is a drawing (SVG)"), ("", "is empty"), ("G0 X1 Y1\n", "exposes nothing")]
 )
 def test_what_is_no_program_is_refused(text: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("odd.nc").write_text(text)

@@ -49,10 +49,7 @@ def test_a_profile_is_written_as_it_is_read() -> None:
         ({"model": "dose"}, "key 'radical_dose_mJ_per_cm2' is of another model; give model = \"kinetics\""),
         ({"gel_conversion": 2}, "kinetics gel_conversion is 2, but must be below 1"),
         ({"supply_per_s": -1}, "supply_per_s is -1, but must be a finite number of at least 0"),
-        (
-            {"tone": "positive"},
-            "but must have 'negative' and 1",
-        ),
+        ({"tone": "positive"}, "but must have 'negative' and 1"),
         ({"inhibition_per_s": 0, "termination_per_s": 0}, "key 'critical_dose_mJ_per_cm2' is missing"),
     ],
 )

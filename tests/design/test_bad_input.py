@@ -414,11 +414,7 @@ def test_a_million_shapes_are_read_or_refused_in_time(name: str, tmp_path: Path)
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("case", ["empty", "noise", "cut off"])
 def test_the_command_prints_one_sentence_and_writes_nothing(
-    case: str,
-    name: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    case: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     data = good(name)[: len(good(name)) // 2] if case == "cut off" else NOT_DESIGNS[case]

@@ -166,10 +166,7 @@ def test_the_steps_of_a_panel_are_in_the_notation_of_its_holes() -> None:
         ),
         ("M48\nMETRIC\nT1C0.8\n%\nT1\nX1Y1\nM99,PINS\nX3Y3\nM30\n", "line 7: 'M99,PINS' repeats, moves or"),
         ("M48\nMETRIC\nT1C0.8\n%\nT1\nX1Y1\nP9X3.0\nM30\n", "line 7: 'P9X3.0' repeats, moves or draws"),
-        (
-            "M48\nMETRIC\nT1C0.8\n%\nT1\nX1Y1\nM01\nR99999M02X1\nM30\n",
-            "a pattern is repeated 99999 times",
-        ),
+        ("M48\nMETRIC\nT1C0.8\n%\nT1\nX1Y1\nM01\nR99999M02X1\nM30\n", "a pattern is repeated 99999 times"),
         (
             "M48\nMETRIC\nT1C0.8\n%\nT1\nX1Y1\nR9999X1\n" + "M01\nM02Y1\n" * 9 + "M30\n",
             "the file repeats its holes to 320000, above 200000",
@@ -181,10 +178,7 @@ def test_the_steps_of_a_panel_are_in_the_notation_of_its_holes() -> None:
         ),
         ("M48\nT1C2000\n%\nT1\nX1Y1\nM30\n", "b.drl: line 5: tool T1 is 50800 mm wide, above 1000 mm"),
         ("M48\nMETRIC\nT1C0.8\n%\nX1.0Y1.0\nM30\n", "b.drl: line 5: a hole comes before a tool is chosen"),
-        (
-            "M48\nMETRIC\nT1C0.8\n%\nT1\nM02X1.0Y1.0\nM30\n",
-            "line 6: a pattern is repeated .M02. before",
-        ),
+        ("M48\nMETRIC\nT1C0.8\n%\nT1\nM02X1.0Y1.0\nM30\n", "line 6: a pattern is repeated .M02. before"),
         ("M48\nMETRIC\nT1C0.8\n%\nT1\nG32X1.0Y1.0A2.0\nM30\n", "'G32X1.0Y1.0A2.0' is a cycle of the machine"),
         ("M48\nMETRIC\nT1C0.8\n%\nT1\nM97,ABC\nX1.0Y1.0\nM30\n", "'M97,ABC' repeats, moves or draws"),
         ("M48\nMETRIC\nT1C0.8\n%\nT1\nG91\nX1.0Y1.0\nM30\n", "b.drl: line 7: coordinates are incremental"),

@@ -108,8 +108,7 @@ def test_overlapping_polygons_count_once_and_touching_ones_are_joined(oasis: boo
 
 
 @pytest.mark.parametrize(
-    ("ends", "extra"),
-    [("flush", 0.0), ("extended", 0.5 * 1.0), ("round", math.pi * 0.25), ((0.2, 0.7), 0.9)],
+    ("ends", "extra"), [("flush", 0.0), ("extended", 0.5 * 1.0), ("round", math.pi * 0.25), ((0.2, 0.7), 0.9)]
 )
 def test_paths_have_their_width_and_their_ends(ends: Any, extra: float) -> None:
     made, top = library()

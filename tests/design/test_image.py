@@ -49,11 +49,7 @@ def drawn(area: shapely.Geometry, columns: int, rows: int) -> Floats:
 # Edges
 
 
-@given(
-    radius=st.floats(20, 60),
-    x=st.floats(-0.5, 0.5),
-    y=st.floats(-0.5, 0.5),
-)
+@given(radius=st.floats(20, 60), x=st.floats(-0.5, 0.5), y=st.floats(-0.5, 0.5))
 def test_an_anti_aliased_disc_has_its_area_and_its_edge(radius: float, x: float, y: float) -> None:
     n = int(2 * radius) + 6
     centre = np.array([n / 2 + x, n / 2 + y])

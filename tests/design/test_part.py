@@ -206,11 +206,7 @@ def test_what_hangs_on_nothing_is_refused(tmp_path: Path) -> None:
     [
         ("empty.stl", b"", "the file is empty"),
         ("none.stl", b"solid none\nendsolid none\n", "the part is empty"),
-        (
-            "cut.stl",
-            bytes(80) + (9).to_bytes(4, "little") + bytes(70),
-            "the part is empty: .* is damaged",
-        ),
+        ("cut.stl", bytes(80) + (9).to_bytes(4, "little") + bytes(70), "the part is empty: .* is damaged"),
         ("text.obj", b"hello\n", "the part is empty"),
         ("no.3mf", b"PK\x03\x04", "cannot be read as 3MF"),
         ("drawing.stl", b'<svg xmlns="http://www.w3.org/2000/svg"/>', r"it is a drawing \(SVG\)"),

@@ -38,10 +38,7 @@ OUTSIDE = {
     ),
     "@import": (f'<style>@import "{{}}";</style>{RECT}', "@import of a style sheet outside the file"),
     "@import url": (f"<style>@import url({{}}) screen;</style>{RECT}", "@import of a style sheet outside"),
-    "a font": (
-        f"<style>@font-face {{{{ src: url({{}}) }}}} rect {{{{ font: 9px x }}}}</style>{RECT}",
-        "",
-    ),
+    "a font": (f"<style>@font-face {{{{ src: url({{}}) }}}} rect {{{{ font: 9px x }}}}</style>{RECT}", ""),
     "a style's url": (f"<style>rect {{{{ fill: url({{}}#it) black }}}}</style>{RECT}", ""),
     "a cursor": (f'<rect width="9" height="9" style="cursor: url({{}}), auto"/>{RECT}', ""),
     "a script": (f'<script href="{{}}"/>{RECT}', "scripts and animations are not run"),

@@ -298,10 +298,7 @@ def test_only_firmware_without_an_override_of_rapids_slows_them_down() -> None:
     for name, controller, slower in (("grbl", Grbl(), 1.0), ("klipper", Klipper(), 2.0)):
         before, after = (
             execute(*made).durations(2)[0]
-            for made in (
-                (line(), controller),
-                overridden(line(), controller, 0.2, gcode.dialect(name)),
-            )
+            for made in ((line(), controller), overridden(line(), controller, 0.2, gcode.dialect(name)))
         )
         assert after == pytest.approx(before, rel=0.2) if slower == 1 else after > slower * before
 

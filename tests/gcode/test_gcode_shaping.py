@@ -49,8 +49,7 @@ def test_copies_add_up_to_one_about_the_planned_time(kind: str, damping: float) 
 
 
 @pytest.mark.parametrize(
-    ("kind", "halves"),
-    [("zv", 1), ("mzv", 1.5), ("zvd", 2), ("ei", 2), ("2hump_ei", 3), ("3hump_ei", 4)],
+    ("kind", "halves"), [("zv", 1), ("mzv", 1.5), ("zvd", 2), ("ei", 2), ("2hump_ei", 3), ("3hump_ei", 4)]
 )
 @pytest.mark.parametrize("damping", [0.0, 0.1])
 def test_a_shaper_lasts_so_many_half_periods(kind: str, halves: float, damping: float) -> None:

@@ -16,8 +16,7 @@ from laserpath.machine.phase import LineEnds, phase_warnings, pulsed
 PERIOD = 1.024e-3
 GANTRY = Process()
 GALVO = replace(
-    GANTRY,
-    machine=Machine(speed_max=(200.0, 200.0), rapid_speed=(400.0, 400.0), acceleration=(1e6, 1e6)),
+    GANTRY, machine=Machine(speed_max=(200.0, 200.0), rapid_speed=(400.0, 400.0), acceleration=(1e6, 1e6))
 )
 
 

@@ -67,10 +67,7 @@ def resumed(name: str, ended: Ended) -> Resumption:
     return resume(read, process, ended, "part.gcode")
 
 
-@pytest.mark.parametrize(
-    "share",
-    [0.3, *(pytest.param(u, marks=pytest.mark.slow) for u in SLOWER)],
-)
+@pytest.mark.parametrize("share", [0.3, *(pytest.param(u, marks=pytest.mark.slow) for u in SLOWER)])
 @pytest.mark.parametrize("name", NAMES)
 def test_both_parts_expose_what_the_whole_does(name: str, share: float) -> None:
     """To 2 % of the largest dose, but for the piece that is exposed twice, which has its own dose twice."""

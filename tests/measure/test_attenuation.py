@@ -32,10 +32,7 @@ QUICK = Settings(initial="contour", iterations=4, report="brief")
 
 
 @given(
-    power=st.floats(1e-3, 1e4),
-    fwhm=st.floats(3e-4, 0.3),
-    length=st.floats(1e-4, 50),
-    order=st.integers(1, 3),
+    power=st.floats(1e-3, 1e4), fwhm=st.floats(3e-4, 0.3), length=st.floats(1e-4, 50), order=st.integers(1, 3)
 )
 def test_behind_the_filter_a_line_has_levels_to_choose(power, fwhm, length, order):
     process = Process(Spot(fwhm), Resin(order=order), Machine(power_max=power))

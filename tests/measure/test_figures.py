@@ -11,13 +11,7 @@ from shapes import NODING
 
 from laserpath.base.errors import InputError
 from laserpath.design.target import rasterise
-from laserpath.measure import (
-    EPE_CAP_FWHM,
-    best_exposure,
-    cure_figures,
-    cured_fraction,
-    edge_errors,
-)
+from laserpath.measure import EPE_CAP_FWHM, best_exposure, cure_figures, cured_fraction, edge_errors
 from laserpath.types import Toolpath
 from laserpath.types.results import MotionFigures
 

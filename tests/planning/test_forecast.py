@@ -117,10 +117,7 @@ def test_more_memory_than_installed_is_warned_of(monkeypatch: pytest.MonkeyPatch
 def test_a_long_plan_of_a_sparse_drawing_says_what_takes_less(monkeypatch: pytest.MonkeyPatch) -> None:
     """A channel of 100 µm over 20 × 8 mm. The time that is promised is the forecast with that setting."""
     line = shapely.LineString([(0, 0), (20, 0), (20, 8), (0, 8)])
-    chip, many = (
-        Design(shapely.MultiPolygon([line.buffer(0.05)]), "chip"),
-        replace(QUICK, iterations=500),
-    )
+    chip, many = (Design(shapely.MultiPolygon([line.buffer(0.05)]), "chip"), replace(QUICK, iterations=500))
     assert forecast(chip, PROCESS, many).warnings == ()
     monkeypatch.setattr(forecasts, "_LONG", 1.0)
     # Compiling takes as long for both, and in a fresh copy most of the time.

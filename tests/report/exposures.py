@@ -76,9 +76,7 @@ def with_figures(measured: Measurement, **figures: float) -> Measurement:
     of_motion = {name: value for name, value in figures.items() if hasattr(measured.motion, name)}
     of_print = {name: value for name, value in figures.items() if name not in of_motion}
     return replace(
-        measured,
-        figures=replace(measured.figures, **of_print),
-        motion=replace(measured.motion, **of_motion),
+        measured, figures=replace(measured.figures, **of_print), motion=replace(measured.motion, **of_motion)
     )
 
 

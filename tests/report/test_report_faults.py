@@ -285,9 +285,7 @@ def test_coarse_pixels_are_made_fine_enough() -> None:
     """Three pixels a spot are as many as may be planned with."""
     fine = printed(BARS, plus(BARS, box(0.9, 1, 1.4, 1.2)))
     coarse_grid = grid_for(design(BARS), PROCESS.spot, 3)
-    spots = [
-        rasterise(design(plus(BARS, box(0.9, 1, 1.4, 1.2))), coarse_grid).coverage,
-    ]
+    spots = [rasterise(design(plus(BARS, box(0.9, 1, 1.4, 1.2))), coarse_grid).coverage]
     dose = gaussian_filter(spots[0], FWHM / 2.355 / coarse_grid.pitch) * 2 * CRITICAL
     coarse = replace(fine, grid=coarse_grid, dose=dose)
     (a,), (b,) = (inspect(one, scene(design(BARS), one.grid)).faults for one in (fine, coarse))

@@ -35,10 +35,7 @@ Profile = str | Path | Mapping[str, Any]
 """A name, a file, or a table of keys and values."""
 
 FOLDERS = {"machine": "machines", "resin": "resins", "spot": "spots"}
-_AMOUNTS: dict[str, tuple[Units, str]] = {
-    "spot": (LENGTH, "--spot-fwhm"),
-    "resin": (DOSE, "--critical-dose"),
-}
+_AMOUNTS: dict[str, tuple[Units, str]] = {"spot": (LENGTH, "--spot-fwhm"), "resin": (DOSE, "--critical-dose")}
 """Kind → the units of the amount that is often given in the place of a profile, and its option."""
 DEFAULTS = {"machine": "grbl-diode-405", "resin": "generic-405", "spot": "diode-0.1mm"}
 

@@ -280,11 +280,7 @@ def _design(board: CircuitBoard, layer: BoardLayer, number: int, how: BoardExpos
         name=f"{board.name}-{layer.kind}",
         area=laid.area if tone == "negative" else _polygons(minus(shapely.box(*laid.page), laid.area)),
         warnings=tuple(map(short, (*warnings, *laid.warnings))),
-        source=(
-            f"from {layer.file} (by {layer.said})",
-            done + seen + ", mirrored" * back,
-            *laid.source,
-        ),
+        source=(f"from {layer.file} (by {layer.said})", done + seen + ", mirrored" * back, *laid.source),
         recipe=(f"# one layer of a board: laserpath board, layer {layer.kind}",),
         part=laid.part
         and replace(

@@ -168,8 +168,7 @@ def read_layers(data: bytes, name: str, reading: Reading) -> LayersRead:
         if reading.followed and not reading.follow:
             lines = _curves(drawing, replace(reading, follow=True))
         parts = each_alone(
-            reading,
-            lambda alone: _design(drawing, lines if alone.follow else curves, name, alone, zero),
+            reading, lambda alone: _design(drawing, lines if alone.follow else curves, name, alone, zero)
         )
         return LayersRead(shown, parts, tuple(unlisted))
 

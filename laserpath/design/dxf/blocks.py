@@ -179,12 +179,7 @@ LARGEST = 1e5  # mm from the origin
 SILENT = frozenset({"VIEWPORT", "SEQEND", "VERTEX"})
 """Entities that draw nothing and need no warning."""
 
-_CURVES = {
-    "LINE": shapes.line,
-    "ARC": shapes.circle,
-    "CIRCLE": shapes.circle,
-    "ELLIPSE": shapes.ellipse,
-}
+_CURVES = {"LINE": shapes.line, "ARC": shapes.circle, "CIRCLE": shapes.circle, "ELLIPSE": shapes.ellipse}
 
 Ints = NDArray[np.int64]
 Other = tuple[str, str, int]

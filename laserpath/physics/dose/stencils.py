@@ -157,8 +157,7 @@ def radial(precision: str, atomic: bool) -> SimpleNamespace:
     """`spread` and `gather` of a spot from a table; atomic: points in any order, for devices but the CPU."""
     hermite = _hermite(REAL[precision])
     return SimpleNamespace(
-        spread=_spread_table(REAL[precision], hermite, atomic),
-        gather=_gather_table(REAL[precision], hermite),
+        spread=_spread_table(REAL[precision], hermite, atomic), gather=_gather_table(REAL[precision], hermite)
     )
 
 

@@ -374,11 +374,7 @@ def _expected(pixels: float, moves: float, settings: Settings, fitting: float) -
         PlanStep(PlanPart.MEASURE, pace() * (1e-6 * pixels + 2e-5 * moves)),
         PlanStep(PlanPart.REPORT, pace() * 1.5),
     )
-    return Forecast(
-        steps,
-        memory=BASE_BYTES + _BYTES_PER_PIXEL * pixels,
-        write_seconds=0.0,
-    )
+    return Forecast(steps, memory=BASE_BYTES + _BYTES_PER_PIXEL * pixels, write_seconds=0.0)
 
 
 def forecast_relief(layout: ReliefLayout) -> Forecast:

@@ -79,11 +79,7 @@ def test_a_parameter_out_of_bounds(make: Callable[[], object], sentence: str) ->
 @pytest.mark.parametrize(
     ("interval", "end", "sentence"),
     [
-        (
-            1.0,
-            1e12,
-            "end is 1e+12 s and the interval 1 s, which are 1 000 000 000 000 intervals, but",
-        ),
+        (1.0, 1e12, "end is 1e+12 s and the interval 1 s, which are 1 000 000 000 000 intervals, but"),
         (1e-308, 1e12, "end is 1e+12 s and the interval 1e-308 s, which are inf intervals"),
         (1.0, np.inf, "end is inf s, but must be finite"),
         (1.0, np.nan, "end is nan s, but must be finite"),

@@ -66,11 +66,7 @@ PHOTOGRAPHS = {
     "photograph, 2 photons": Spot(F, "measured", measured=image(skew=0.5), photons=2),
 }
 
-ALL = {
-    **SPOTS,
-    **{f"elliptical {name}": spot for name, spot in ELLIPTICAL.items()},
-    **PHOTOGRAPHS,
-}
+ALL = {**SPOTS, **{f"elliptical {name}": spot for name, spot in ELLIPTICAL.items()}, **PHOTOGRAPHS}
 
 
 def rings(end: float, steps: int = 40_000) -> tuple[Floats, Floats]:

@@ -165,9 +165,7 @@ def test_a_photographed_gaussian_is_the_gaussian() -> None:
         optics.profile(spot, x, y), optics.profile(gaussian, np.hypot(x, y)), atol=2e-3 * peak
     )
     np.testing.assert_allclose(
-        optics.transfer(spot, 100 * x, 100 * y),
-        optics.transfer(gaussian, 100 * np.hypot(x, y)),
-        atol=1e-3,
+        optics.transfer(spot, 100 * x, 100 * y), optics.transfer(gaussian, 100 * np.hypot(x, y)), atol=1e-3
     )
     assert optics.fwhm(spot) == pytest.approx(F, rel=1e-6)
 
