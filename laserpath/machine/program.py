@@ -427,12 +427,16 @@ def export(path: Toolpath, process: Process, passes: int = 1) -> gcode.Moves:
     return early(with_energies(_split(path, process, passes), process), process)
 
 
-def with_energies(moves: gcode.Moves, process: Process) -> gcode.Moves:
-    """The moves with powers so that each, executed from rest, delivers its commanded energy."""
+def with_energies(moves: gcode.Moves, process: Process, *, unbroken: bool = False) -> gcode.Moves:
+    """The moves with powers so that each, executed from rest, delivers its commanded energy.
+
+    unbroken: as in `gcode.motion.with_energies`.
+    """
     board, after = convert.board(process), rested(moves, process.machine)
     due = gcode.motion.energies_due(after, board.order)
     longest = longest_piece(process)
-    done = gcode.motion.with_energies(after, due, convert.controller(process.machine), board, longest=longest)
+    controller = convert.controller(process.machine)
+    done = gcode.motion.with_energies(after, due, controller, board, longest=longest, unbroken=unbroken)
     return replace(moves, power=done.power[RESTS:])
 
 

@@ -28,6 +28,7 @@ from gcode.motion import (
 )
 from gcode.motion.response import PowerRules, light
 from gcode.move import Floats
+from gcode.writing.layout import power_digit
 
 LEVELS, LONGEST = 255, 0.05
 PIN = Board(LEVELS, LightCurve(1.0), digit=1e-4, level_min=2)
@@ -127,7 +128,7 @@ def test_what_a_level_cannot_give_the_next_rows_make_up_for(controller: Controll
 def test_powers_are_what_the_program_can_say(dialect: str, controller: Controller) -> None:
     """Written and read back they give the same light, piece by piece."""
     own, s_max = gcode.dialect(dialect), 1000.0 if dialect == "grbl" else 1.0
-    board = replace(PIN, digit=gcode.writing.layout.power_digit(own, s_max))
+    board = replace(PIN, digit=power_digit(own, s_max))
     moves = wiggle(controller)
     response = Response.of(moves, controller, board, longest=LONGEST)
     power = response.powers(energies_due(moves), 1.0)
@@ -149,6 +150,19 @@ def test_a_row_that_the_smallest_level_would_burn_is_dark(controller: Controller
     np.testing.assert_array_equal(done.on, moves.on & ~faint)
     lit = shone(done, controller, board)
     assert lit.max() < 0.5, "no row is bright that was to be faint"
+
+
+@ALL
+def test_no_row_within_a_stroke_is_dark_if_it_is_to_be_unbroken(controller: Controller) -> None:
+    """Faint rows at its ends are, and so is a stroke of nothing else."""
+    moves = wiggle(controller)
+    response = Response.of(moves, controller, PIN, longest=LONGEST)
+    faint = np.isin(np.arange(len(moves)), [1, 2, 6, 7, 12, 20, 26, *range(28, 40)])
+    due = np.where(moves.on, np.where(faint, 0.3, 4.0) * response.least_energies, 0.0)
+    done = with_energies(moves, due, controller, PIN, longest=LONGEST, unbroken=True)
+    assert np.flatnonzero(moves.on & ~done.on).tolist() == [1, 2, 12, 26, *range(28, 40)]
+    smallest = response.rules.lowest * response.rules.digit
+    np.testing.assert_allclose(done.power[[6, 7, 20]], smallest, rtol=0.5)
 
 
 def test_the_mean_light_has_no_steps() -> None:

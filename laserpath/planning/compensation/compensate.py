@@ -62,6 +62,10 @@ trades bright spots for edges."""
 _ROUNDED = 1 - 1e-6
 """Share of the shortest move from which a move of whole steps counts as so long."""
 
+_HARMLESS = 1.01
+"""Mean edge error of a program that is not dark within strokes, relative to one that is, up to which that
+does no harm: a larger one leaves fewer dark moves. The levels, chosen after that, make up for it."""
+
 _LEVELLINGS = 3
 """Most choices of the powers in turn on Marlin: more leave fewer bright spots, and take longer."""
 
@@ -211,8 +215,7 @@ def learned(
         return replace(done, program=_with_slack(done, task))
     # Moves too short for Marlin are not joined: its model adds them to their neighbours, as it does.
     path = exposing(refined.path, machine, process.spot)
-    moves = convert.to_moves(path, machine, task.settings.passes, process.resin.order)
-    program = MachineProgram.of_moves(early(with_energies(moves, process), process), process)
+    program = _delivering(convert.to_moves(path, machine, task.settings.passes, process.resin.order), task)
     if convert.strokes_move(machine, task.scene.fwhm):
         return LearnedProgram(program, refined.stopped)
     stopped = tell(progress, PlanPart.LEVELS) or refined.stopped
@@ -221,6 +224,29 @@ def learned(
     if not stopped and not task.follows and convert.controller(machine).impulses is None:
         done = _placed(program, task, objective, time_weight, progress)
     return replace(done, program=_without_lost_dots(done.program, task))
+
+
+def _delivering(moves: gcode.Moves, task: Task) -> MachineProgram:
+    """The program whose moves deliver their energies as executed.
+
+    A move within a stroke that needs less than half of the smallest level is dark, or has that level: as
+    prints better, but where GRBL takes its pin off the timer in the dark, and may flash in the light after
+    it, it is lit unless that does harm.
+    """
+
+    def made(*, unbroken: bool) -> MachineProgram:
+        powered = with_energies(moves, task.process, unbroken=unbroken)
+        return MachineProgram.of_moves(early(powered, task.process), task.process)
+
+    dark, lit = (made(unbroken=unbroken) for unbroken in (False, True))
+    if np.array_equal(lit.path.power, dark.path.power):
+        return dark
+    before, after = (_Print.of(one, task) for one in (dark, lit))
+    if len(worse := after.worse_than(before, task)):
+        lit = restored(lit, dark, worse)
+        after = _Print.of(lit, task)
+    most = _HARMLESS if convert.controller(task.machine).unplugs_pin else 1.0
+    return lit if after.error <= most * before.error and after.shows_as_much_as(before, task) else dark
 
 
 def _with_slack(done: LearnedProgram, task: Task) -> MachineProgram:

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import shapely
 import small
-from builders import energy_path
+from builders import design, energy_path
 from sets import one_fast
 
 from laserpath.machine import convert
@@ -17,7 +18,8 @@ from laserpath.measure.exposure import Exposure
 from laserpath.planning.compensation import Learned, compensate, learned, on_steps, refined
 from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.stages import final_loss
-from laserpath.types import Toolpath
+from laserpath.planning.task import Task
+from laserpath.types import Process, Toolpath
 from laserpath.types.results import PrintFigures
 
 DIALECTS = pytest.mark.parametrize("dialect", list(small.MACHINES))
@@ -137,3 +139,21 @@ def test_a_machine_with_a_lag_has_no_rounds(monkeypatch: pytest.MonkeyPatch) -> 
     done = Learned(on_steps(small.lines("grbl"), task.machine, small.SPOT), np.zeros(0))
     assert not learned(done, lagging, final_loss(task.scene), 0.0015).stopped
     assert made == []
+
+
+@pytest.mark.parametrize(("power_max", "harmless"), [(10.0, True), (30.0, False)])
+def test_a_stroke_is_dark_between_two_bars_only_if_light_would_do_harm(
+    power_max: float, *, harmless: bool
+) -> None:
+    """The smallest level of a strong laser fills the gap with light; that of a weak one is hardly seen."""
+    machine = replace(small.MACHINES["grbl"], power_max=power_max)
+    bars = design(shapely.box(1, 1, 1.5, 1.1), shapely.box(1.7, 1, 2.2, 1.1))
+    task = Task.of(bars, Process(spot=small.SPOT, machine=machine), small.SETTINGS)
+    path = energy_path(
+        [[1.04, 1.052], [1.46, 1.052], [1.52, 1.052], [1.68, 1.052], [1.74, 1.052], [2.16, 1.052]],
+        [2.4, 2.2, 0.005, 2.2, 2.4],
+    )
+    done = Learned(on_steps(path, machine, small.SPOT), np.zeros(0), stopped=True)
+    program = learned(done, task, final_loss(task.scene), 0.0015).program
+    lit = np.flatnonzero(program.path.on)
+    assert program.path.on[lit[0] : lit[-1] + 1].all() == harmless
