@@ -14,7 +14,7 @@ with the light L_k of the layers above, the critical dose D_c of a layer and its
 Light only goes down, so one sweep from the top layer down settles all. The last line leaves the first layers
 of an overhang dark, until those above no longer suffice.
 
-w is linear between nodes half an FWHM apart, and minimises by L-BFGS-B
+w is linear between nodes half an FWHM apart, and minimises by a projected L-BFGS
 
     Σ_pixels [a max(0, lo − E_k)² + max(0, E_k − hi)²]/D_c².
 
@@ -26,17 +26,19 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import shapely
+from numpy.typing import NDArray
 from scipy import ndimage, sparse
 
+from gcode.compiled import cached
 from gcode.move import numbered
 from laserpath.base.arrays import Bools, Floats, Indices
-from laserpath.base.compute.minimise import minimised
+from laserpath.base.compute.minimise import minimised_between
 from laserpath.base.errors import figure, one_line
 from laserpath.base.overlay import minus, union, within
 from laserpath.design.target import grid_for, rasterise
@@ -47,6 +49,7 @@ from laserpath.measure.columns import Columns, CuredPart, Curing
 from laserpath.measure.surface import Filling, Surface, Voxels, Walls
 from laserpath.physics import optics
 from laserpath.physics.dose import DoseModel, usual_model
+from laserpath.physics.dose.segments import Points
 from laserpath.physics.resin import dose_for_depth, path_energy
 from laserpath.planning.pipeline import Plan
 from laserpath.types import Design, Grid, Machine, Process, Resin, StraightMoves, Toolpath
@@ -89,8 +92,14 @@ _LATEST, _AT_A_TIME = 3, 4
 """Programs of a plan that are tried again, and plans that are held for that: more need more memory."""
 _THROUGH = 0.02
 """mm of print-through, or of missing thickness, above which there is a warning."""
-_FAINT = 1e-12
-"""Smallest line energy, relative to the largest: at 0 a move would have no gradient."""
+_REMEMBERED = 64 << 20
+"""Bytes of bounds of a plan that are remembered: more spare searches in parts that repeat."""
+
+
+# One pass over the pixels: NumPy's would take as long as the dose itself.
+njit = cached(error_model="numpy", nogil=True)
+
+Singles = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,10 +252,15 @@ class _Cure:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _DoseBounds:
-    """lo, hi: (rows, columns) mJ/mm², between which the dose of a layer is to be."""
+    """lo, hi: (rows, columns) float32, mJ/mm², between which the dose of a layer is to be."""
 
-    lo: Floats
-    hi: Floats
+    lo: Singles
+    hi: Singles
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.lo.nbytes + self.hi.nbytes
 
     @classmethod
     def of(cls, columns: Columns, k: int, light: Floats, resin: Resin, fwhm: float) -> _DoseBounds:
@@ -262,7 +276,8 @@ class _DoseBounds:
         hi = np.where(solid, np.inf, at_walls)
         most = np.where(inside, np.maximum(_MOST_OVER * d_c, lo), np.inf)
         hi = np.where(near, np.minimum(high, most), hi)
-        return cls(np.where(near, np.minimum(np.minimum(lo, low), hi), lo), hi)
+        lo = np.where(near, np.minimum(np.minimum(lo, low), hi), lo)
+        return cls(lo.astype(np.float32), hi.astype(np.float32))
 
     def like(self, other: _DoseBounds, d_c: float) -> bool:
         """Whether both are equal but for `_SAME` critical doses; what is above all doses need not be."""
@@ -272,9 +287,26 @@ class _DoseBounds:
 
     def loss(self, dose: Floats, d_c: float) -> tuple[float, Floats]:
         """Σ [a max(0, lo − E)² + max(0, E − hi)²]/D_c² of a dose E, mJ/mm², and its derivative by E."""
-        lack, more = np.maximum(self.lo - dose, 0.0) / d_c, np.maximum(dose - self.hi, 0.0) / d_c
-        slope = 2 * (more - _TOO_LITTLE * lack) / d_c
-        return float((_TOO_LITTLE * lack**2 + more**2).sum()), slope
+        dose = np.ascontiguousarray(dose, np.float32)
+        slope = np.empty_like(dose)
+        return _outside(dose, self.lo, self.hi, d_c, slope), slope
+
+
+@njit
+def _outside(dose: Singles, lo: Singles, hi: Singles, d_c: float, slope: Singles) -> float:
+    """`_DoseBounds.loss`, whose derivative is filled in."""
+    total = 0.0
+    for i in range(dose.shape[0]):
+        for j in range(dose.shape[1]):
+            lack, more = (lo[i, j] - dose[i, j]) / d_c, (dose[i, j] - hi[i, j]) / d_c
+            slope[i, j] = 0.0
+            if lack > 0:
+                total += _TOO_LITTLE * lack**2
+                slope[i, j] = -2 * _TOO_LITTLE * lack / d_c
+            if more > 0:
+                total += more**2
+                slope[i, j] += 2 * more / d_c
+    return total
 
 
 def _inside(area: Bools, grid: Grid, fwhm: float) -> Bools:
@@ -287,33 +319,35 @@ def _inside(area: Bools, grid: Grid, fwhm: float) -> Bools:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Dimmed:
-    """A layer's program for the light above it. dose: (rows, columns) mJ/mm², as executed.
+    """A layer's program for the light above it. dose: (rows, columns) float32 mJ/mm², as executed.
 
-    shares: w at the nodes.
+    shares: w at the nodes near its path.
     """
 
     program: MachineProgram
-    dose: Floats
+    dose: Singles
     shares: Floats
 
 
 @dataclass(slots=True, eq=False)
 class _PlannedLayer:
-    """One plan on the grid of columns. dose: (rows, columns) mJ/mm², of its program as it is, as executed.
+    """One plan on the grid of columns. dose: (rows, columns) float32 mJ/mm², of its program, as executed.
 
-    xy: (N+1, 2) mm, energy: (N,) mJ/mm, of the executed path in short pieces.  by_node: (N, nodes) sparse,
-    the w of pieces by those of nodes.  made: the latest programs for different light above.
-    last: the bounds of the latest search, and what was found.
+    points: of the light of the executed path in short pieces.  nodes: (n,) of the lattice, those near the
+    path.  by_node: (pieces, n) sparse, the w of lit pieces by those of these nodes.
+    made: the latest programs for different light above.  searched: the latest bounds for which one was
+    looked for, and which was found.
     """
 
     plan: Plan
     model: DoseModel
-    dose: Floats
-    xy: Floats
-    energy: Floats
+    points: Points
+    dose: Singles
+    lattice: _ShareNodes
+    nodes: Indices
     by_node: Any
     made: deque[_Dimmed]
-    last: tuple[_DoseBounds, _Dimmed] | None = None
+    searched: deque[tuple[_DoseBounds, _Dimmed]]
 
     @classmethod
     def of(cls, plan: Plan, grid: Grid) -> _PlannedLayer:
@@ -322,24 +356,33 @@ class _PlannedLayer:
         model = usual_model(grid, process.spot)
         executed = plan.shipped.executed
         xy, source = _cut(executed, _FITTED_PIECE_FWHM * fwhm)
+        points = model.points(xy, path_energy(executed, process.spot)[source])
+        lattice = _ShareNodes.of(grid, fwhm)
+        fitted = lattice.at(((xy[1:] + xy[:-1]) / 2)[points.lit])
+        written, _ = _cut(plan.shipped.path, _WRITTEN_PIECE_FWHM * fwhm)
+        nodes = np.union1d(fitted.indices, lattice.at((written[1:] + written[:-1]) / 2).indices)
         return cls(
-            plan, model,
-            dose=_exposed(model, executed), xy=xy, energy=path_energy(executed, process.spot)[source],
-            by_node=_ShareNodes.of(grid, fwhm).at((xy[1:] + xy[:-1]) / 2), made=deque(maxlen=_LATEST),
+            plan, model.near(points), points, _exposed(model, executed), lattice, nodes, fitted[:, nodes],
+            deque(maxlen=_LATEST), deque(),
         )  # fmt: skip
 
     def within(self, bounds: _DoseBounds) -> _Dimmed:
         """The program whose dose is nearest to the bounds; one that was made for others, if it is as near."""
-        if self.last is not None and bounds.like(self.last[0], self.plan.process.resin.critical_dose):
-            return self.last[1]
+        d_c = self.plan.process.resin.critical_dose
+        for number, (known, found) in enumerate(self.searched):
+            if bounds.like(known, d_c):
+                self.searched.rotate(-number)
+                return found
         found = self._found(bounds)
-        self.last = (bounds, found)
+        self.searched.appendleft((bounds, found))
+        while len(self.searched) > max(_REMEMBERED // bounds.size, 1):
+            self.searched.pop()
         if not any(found is made for made in self.made):
             self.made.append(found)
         return found
 
     def _found(self, bounds: _DoseBounds) -> _Dimmed:
-        known = [_Dimmed(self.plan.shipped, self.dose, np.ones(self.by_node.shape[1])), *self.made]
+        known = [_Dimmed(self.plan.shipped, self.dose, np.ones(len(self.nodes))), *self.made]
         losses = [self._loss(one.shares, bounds) for one in known]
         best = int(np.argmin(losses))
         start, least = known[best].shares, losses[best]
@@ -348,12 +391,14 @@ class _PlannedLayer:
         rough = self._start(bounds)
         if self._loss(rough, bounds) < least:
             start = rough
-        options = {"maxiter": _ITERATIONS, "ftol": _GAIN, "gtol": 0.0}
-        limits = [(0.0, 1.0)] * len(start)
-        shares = minimised(lambda w: self._loss_and_slopes(w, bounds), start, options, bounds=limits).x
+        shares = minimised_between(
+            lambda w: self._loss_and_slopes(w, bounds), start, (0.0, 1.0), iterations=_ITERATIONS, gain=_GAIN
+        ).x
         if self._loss(shares, bounds) > (1 - _ALIKE) * least:
             return known[best]
-        path = _written(self.plan.shipped.path, shares, self.plan.process, self.model.grid)
+        every = np.ones(self.lattice.shape).ravel()
+        every[self.nodes] = shares
+        path = _written(self.plan.shipped.path, every, self.plan.process, self.lattice)
         if not path.on.any():
             return known[best]  # it hangs on nothing, all of it, and is exposed as it is
         program = MachineProgram.of_moves(
@@ -361,27 +406,31 @@ class _PlannedLayer:
         )
         return _Dimmed(program, _exposed(self.model, program.executed), shares)
 
+    def _lit(self, shares: Floats) -> Points:
+        """The points of the path with the w of the nodes."""
+        each = np.repeat(self.by_node @ shares, np.diff(self.points.start))
+        return replace(self.points, energy=self.points.energy * each)
+
     def _loss(self, shares: Floats, bounds: _DoseBounds) -> float:
         """The loss of the w of the nodes; without its derivatives, which take as long as the dose."""
-        dose = self.model.line_dose(self.xy, self.energy * (self.by_node @ shares))
+        dose = self.model.spread(self._lit(shares))
         return bounds.loss(dose, self.plan.process.resin.critical_dose)[0]
 
     def _loss_and_slopes(self, shares: Floats, bounds: _DoseBounds) -> tuple[float, Floats]:
         """The loss of the w of the nodes, and its derivatives."""
-        energy = self.energy * (self.by_node @ shares)
-        dose = self.model.line_dose(self.xy, energy)
-        value, slope = bounds.loss(dose, self.plan.process.resin.critical_dose)
-        lit = np.maximum(energy, np.where(self.energy > 0, _FAINT * float(self.energy.max()), 0.0))
-        by_energy = self.model.line_gradient(self.xy, lit, slope).line_energy
-        return value, self.by_node.T @ (by_energy * self.energy)
+        points = self._lit(shares)
+        value, slope = bounds.loss(self.model.spread(points), self.plan.process.resin.critical_dose)
+        by_point = self.model.engine.gather(points.xy, points.energy, slope)[0] * self.points.energy
+        by_piece = np.add.reduceat(by_point, points.start[:-1])
+        return value, self.by_node.T @ by_piece
 
     def _start(self, bounds: _DoseBounds) -> Floats:
         """The w of the nodes by which the dose would be below `hi`, if it did not spread."""
-        nodes = _ShareNodes.of(self.model.grid, optics.fwhm(self.plan.process.spot))
         lit = self.dose > 0.3 * self.plan.process.resin.critical_dose
         share = np.where(lit, np.minimum(bounds.hi, self.dose) / np.maximum(self.dose, 1e-30), 1.0)
-        rows, columns = np.mgrid[: nodes.shape[0], : nodes.shape[1]] * (nodes.pitch / self.model.grid.pitch)
-        found: Floats = ndimage.map_coordinates(share, [rows, columns], order=0, mode="nearest").ravel()
+        pixels = self.lattice.pitch / self.model.grid.pitch
+        row, column = (pixels * one for one in np.divmod(self.nodes, self.lattice.shape[1]))
+        found: Floats = ndimage.map_coordinates(share, [row, column], order=0, mode="nearest")
         return np.clip(found, 0.0, 1.0)
 
 
@@ -421,13 +470,13 @@ def _cut(path: StraightMoves, longest: float) -> tuple[Floats, Indices]:
     return np.vstack([path.xy[:1], ends]), source
 
 
-def _exposed(model: DoseModel, path: Toolpath) -> Floats:
-    """(rows, columns) mJ/mm². The error of an FFT may be below 0."""
-    return np.maximum(model.dose(path), 0.0)
+def _exposed(model: DoseModel, path: Toolpath) -> Singles:
+    """(rows, columns) float32 mJ/mm². The error of an FFT may be below 0."""
+    return np.maximum(model.dose(path), 0.0).astype(np.float32)
 
 
-def _written(path: Toolpath, shares: Floats, process: Process, grid: Grid) -> Toolpath:
-    """A path as written, dimmed. shares: w at the nodes over the grid.
+def _written(path: Toolpath, shares: Floats, process: Process, lattice: _ShareNodes) -> Toolpath:
+    """A path as written, dimmed. shares: w at the nodes of the lattice.
 
     Moves keep their speeds where w is 1 and the link keeps up; else powers are on levels, and speeds make up
     for the rounding.
@@ -435,7 +484,7 @@ def _written(path: Toolpath, shares: Floats, process: Process, grid: Grid) -> To
     machine, fwhm = process.machine, optics.fwhm(process.spot)
     light = convert.as_light(path, machine).power
     xy, source = _cut(path, _WRITTEN_PIECE_FWHM * fwhm)
-    share = np.rint(_STEPS * (_ShareNodes.of(grid, fwhm).at((xy[1:] + xy[:-1]) / 2) @ shares)) / _STEPS
+    share = np.rint(_STEPS * (lattice.at((xy[1:] + xy[:-1]) / 2) @ shares)) / _STEPS
     share = np.where(path.on[source], share, 1.0)
     last = np.append((source[1:] != source[:-1]) | (share[1:] != share[:-1]), True)
     xy, source, share = xy[np.append(True, last)], source[last], share[last]
