@@ -417,7 +417,7 @@ class Fit:
         if self.order > 1 or (e_c is not None and e_c > dose):
             e_c = depth = None  # a working curve needs one photon, and a dose that is not below its E_c
         return replace(
-            base or Resin(), order=self.order, critical_dose=dose, e_c=e_c, penetration_depth=depth
+            base or Resin(), order=self.order, critical_dose=dose, e_c=e_c, penetration_depth=depth, source=""
         )
 
 

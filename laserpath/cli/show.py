@@ -261,6 +261,8 @@ def ages(process: Process, today: date) -> Iterator[str]:
     """A sentence if spot or resin were measured long ago, or never."""
     from laserpath.config.profiles.writing import newest
 
+    if process.resin.source and not process.resin.calibrated:
+        yield f"the resin's doses are a starting point and not measured: {process.resin.source}"
     never = []
     for kind, noun in (("spot", process.spot), ("resin", process.resin)):
         day = (newest(noun) or "").partition(" ")[0]

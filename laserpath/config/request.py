@@ -167,7 +167,7 @@ def _resin(given: Values) -> Resin:
             "write its dose into the resin's profile"
         )
     if "critical_dose" in changes:
-        changes["calibrated"] = ""  # of the dose that this one replaces
+        changes |= {"source": "", "calibrated": ""}  # of the dose that this one replaces
     return replace(resin, **changes)
 
 

@@ -139,6 +139,7 @@ class Resin:
     is critical. Both are compensated in what is exposed (`laserpath.machine.shrinkage`).
     bottom_layers: the lowest layers of a part, which get bottom_exposure critical doses, so that they
     hold to the plate.
+    source: of the doses, where they are published and were not measured with this laser.
     calibrated: when and by what it was measured, a line for each time, the last one newest.
     """
 
@@ -155,6 +156,7 @@ class Resin:
     development_bias: float = 0.0
     bottom_layers: int = 0
     bottom_exposure: float = 1.0
+    source: str = field(default="", compare=False)
     calibrated: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:

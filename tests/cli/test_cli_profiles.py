@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pytest
 from commands import run
 
 from laserpath.cli import show
-from laserpath.config import profiles
+from laserpath.config import profiles, request
 from laserpath.types import Process, Resin, Spot, process
 
 
@@ -184,3 +186,21 @@ def test_a_plan_tells_an_old_calibration(
     told = list(show.ages(Process(Spot(calibrated=spot), Resin(calibrated=resin)), date.today()))
     assert len(told) == len(sentences)
     assert all(begin in sentence for begin, sentence in zip(sentences, told, strict=True))
+
+
+def test_a_published_resin_is_a_starting_point_until_its_dose_is_known() -> None:
+    resin = profiles.resin("pr48")
+    assert resin.critical_dose == pytest.approx(0.179 * math.exp(50 / 69.3))
+    first, second = show.ages(Process(resin=resin), date.today())
+    assert "starting point" in first and "https://" in first and "not measured" in second
+    measured = Process(Spot(calibrated=dated(1)), replace(resin, calibrated=dated(1)))
+    assert not list(show.ages(measured, date.today()))
+    assert not request.process_of({"resin": "pr48", "critical_dose": 0.3}).resin.source
+
+
+def test_published_resins_are_listed_and_copied(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("profiles", "list") == 0
+    assert "Liqcreate Tough-X at 405 nm, a starting point" in capsys.readouterr().out
+    assert run("profiles", "new", "resin", "mine", "--from", "liqcreate-tough-x", "-o", ".") == 0
+    assert profiles.resin("mine.toml") == profiles.resin("liqcreate-tough-x")
+    assert profiles.resin("mine.toml").source == profiles.resin("liqcreate-tough-x").source

@@ -159,6 +159,7 @@ def resin_fields(order: int) -> tuple[Field, ...]:
         Field("development_bias", _THIN, required=False, least=-math.inf),
         Field("bottom_layers", NUMBER, required=False, kind=int, least=0),
         Field("bottom_exposure", NUMBER, required=False),
+        Field("source", required=False),
         Field("calibrated", required=False),
     )
 

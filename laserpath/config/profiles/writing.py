@@ -42,7 +42,7 @@ def _rows(noun: Machine | Resin | Spot) -> Iterator[tuple[str, str]]:
             known = (*known, *fields.KINETICS)
             values["model"] = "kinetics"
             values |= {f.name: getattr(noun.kinetics, f.name) for f in fields.KINETICS}
-        values["calibrated"] = newest(noun)
+        values |= {"source": noun.source or None, "calibrated": newest(noun)}
         if noun.order > 1:
             values["absorption_order"] = noun.order
         if noun.e_c is not None and noun.penetration_depth is not None:
