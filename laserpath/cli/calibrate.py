@@ -39,16 +39,6 @@ def _length(unit: str = "um") -> Parsed:
     return Parsed(Quantity(LENGTH, unit), "length")
 
 
-def _speed() -> Parsed:
-    """A speed, as mm/s."""
-    return Parsed(Quantity(SPEED, "mm/s"), "speed")
-
-
-def _dose() -> Parsed:
-    """A dose, as mJ/mm²."""
-    return Parsed(Quantity(DOSE, "mJ/cm2"), "dose")
-
-
 def _line_energy() -> Parsed:
     """An energy per length, as mJ/mm."""
     return Parsed(Quantity(LINE_ENERGY, "mJ/mm"), "line energy")
@@ -57,7 +47,7 @@ def _line_energy() -> Parsed:
 _CHART: Options = {
     "Chart": {
         "--around": {
-            "type": _dose(),
+            "type": Parsed(Quantity(DOSE, "mJ/cm2"), "dose"),
             "metavar": "DOSE",
             "help": "Narrow the chart to around a roughly known critical dose, mJ/cm2  [a wide chart]",
         },
@@ -414,7 +404,7 @@ _FIT: Options = {
         },
         "--robust": {"is_flag": True, "help": "Give outliers less weight"},
         "--speed": {
-            "type": _speed(),
+            "type": Parsed(Quantity(SPEED, "mm/s"), "speed"),
             "metavar": "SPEED",
             "help": "Writing speed to give the doses for, where reciprocity fails: 20, 1200mm/min  "
             "[the mean of the measured lines]",
@@ -526,7 +516,8 @@ def _fit_chart(file: Path, given: dict[str, Any], talk: show.Talk) -> None:
 
     folder = Path(given["output"])
     check_folder(folder)
-    measured = calibration.read_sheet(_bytes(file), name=f"measurements {str(file)!r}")
+    sheet = limits.content(file, "measurements", limits.TABLE_BYTES)
+    measured = calibration.read_sheet(sheet, name=f"measurements {str(file)!r}")
     name = plain_name(file.stem if given["name"] is None else given["name"])
     base = profiles.resin(given["resin"] or profiles.DEFAULTS["resin"])
     keys = ("spot", "elliptical", "robust", "speed", "width_error", "depth_error")
@@ -589,10 +580,6 @@ def _calibrated(entries: dict[str, str], folder: Path, name: str) -> dict[str, s
             before = profiles.calibrated(kind, file) if file.exists() else ""
         found[kind] = f"{before}\n{line}".strip()
     return found
-
-
-def _bytes(file: Path) -> bytes:
-    return limits.content(file, "measurements", limits.TABLE_BYTES)
 
 
 def _rows(result: Fit) -> list[tuple[str, float, float, float, str]]:

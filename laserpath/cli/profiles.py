@@ -100,7 +100,8 @@ def check(file: str, kind: str | None, resin: str | None, spot: str | None, as_j
 
     Of a machine, also whether its laser is too strong or too weak for a resin.
     """
-    kind = kind or (_kind_of(file) if _is_name(file) else library.likely_kind(file))
+    named = any(file in library.names(kind) for kind in _KINDS)
+    kind = kind or (_kind_of(file) if named else library.likely_kind(file))
     noun: Any = getattr(library, kind)(file)
     warnings = _suits(noun, resin, spot) if kind == "machine" else ()
     if as_json:
@@ -190,10 +191,6 @@ def _in_short(kind: str, name: str) -> str:
         return library.in_short(kind, name)
     except InputError as error:
         return f"cannot be used: {error}"
-
-
-def _is_name(profile: str) -> bool:
-    return any(profile in library.names(kind) for kind in _KINDS)
 
 
 def _kind_of(name: str) -> str:

@@ -154,14 +154,12 @@ def _valid(polygons: Polygons) -> Polygons:
     bad = ~shapely.is_valid(polygons)
     if not bad.any():
         return polygons
-    mended = [fill(_rings(polygon), EVENODD) for polygon in polygons[bad]]
+    rings = (
+        [shapely.get_coordinates(one) for one in shapely.get_rings(polygon)] for polygon in polygons[bad]
+    )
+    mended = [fill(some, EVENODD) for some in rings]
     parts = shapely.get_parts(np.array(mended, dtype=object))
     return np.concatenate([polygons[~bad], parts[shapely.area(parts) > 0]])
-
-
-def _rings(polygon: BaseGeometry) -> list[Floats]:
-    """The vertices of each ring."""
-    return [shapely.get_coordinates(ring) for ring in shapely.get_rings(polygon)]
 
 
 def without_specks(area: BaseGeometry, smallest: float) -> BaseGeometry:

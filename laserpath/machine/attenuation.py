@@ -200,7 +200,9 @@ def check_exposes(
     if _lit(planned):
         laser = min(laser, _strength_of(planned, process), key=lambda line: line.power)
     if laser.ratio > 1:
-        raise InputError(_nothing(laser, _line(process)))
+        raise InputError(
+            f"{laser.sentence(_line(process))}, so the program would expose nothing; {laser.filter}"
+        )
     shortest = convert.controller(process.machine).shortest_move
     subject = f"the program would expose nothing: design {design.name!r}, {_size(design)},"
     length = math.hypot(*design.size)
@@ -213,10 +215,6 @@ def check_exposes(
     if not _lit(written):
         fwhm = 1000 * optics.fwhm(process.spot)
         raise InputError(f"{subject} is too fine for the spot of {figure(fwhm)} µm: take a narrower spot")
-
-
-def _nothing(laser: Strength, line: str) -> str:
-    return f"{laser.sentence(line)}, so the program would expose nothing; {laser.filter}"
 
 
 def _line(process: Process) -> str:

@@ -167,7 +167,7 @@ def _why_slow(motion: MotionFigures, path: Toolpath, process: Process) -> tuple[
     why, instead = "it brakes at bends and ends", "more acceleration (acceleration_mm_per_s2 there)"
     carried = convert.segment_rate(machine)
     if motion.segment_rate > 1.001 * carried:
-        why = f"the link keeps up with {carried:g} of {motion.segment_rate:.0f} moves/s"
+        why = f"the link keeps up with {carried:.0f} of {motion.segment_rate:.0f} moves/s"
         instead = "a faster link (segment_rate_per_s there)"
         calm = min(calm, carried / peak_rate(path.length[path.on], machine.look_ahead))
     if calm >= SLOWER * fastest:

@@ -178,7 +178,8 @@ def _own(which: str, process: Process, settings: Settings) -> Iterator[str]:
     yield f"{which}Resin: {resin.name}, {resin.tone}, critical dose {_dose(resin)}"
     if which and (made := in_words(resin)):  # of one design the first line says so
         yield f"{which}{made}"
-    yield f"{which}Settings: " + ", ".join(f"{name} {value}" for name, value in _settings(settings))
+    names = (name for name in settings.__slots__ if name != "report")
+    yield f"{which}Settings: " + ", ".join(f"{name} {getattr(settings, name)}" for name in names)
 
 
 def _marks(design: Design) -> Iterator[str]:
@@ -236,7 +237,3 @@ def _spot(spot: Spot) -> str:
 
 def _pair(values: tuple[float, float]) -> str:
     return " x ".join(f"{v:g}" for v in values)
-
-
-def _settings(settings: Settings) -> list[tuple[str, object]]:
-    return [(name, getattr(settings, name)) for name in settings.__slots__ if name != "report"]

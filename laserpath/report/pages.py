@@ -45,7 +45,7 @@ from laserpath.report.toolpath_svg import printable
 from laserpath.report.verdict import NOTHING, Verdict, judge
 from laserpath.report.wording import area, duration, number
 from laserpath.types import Design, Grid, Machine, Part, Process, Settings
-from laserpath.types.results import Limit, Measurement, PrintFigures, Report
+from laserpath.types.results import Limit, Measurement, Report
 
 PACKAGE = "laserpath.report"
 
@@ -291,15 +291,11 @@ def _tolerance(data: PageData) -> str:
     report, tolerance = data.report, data.settings and data.settings.max_epe_fwhm
     if not tolerance:
         return ""
-    met = report.epe_p95 <= tolerance
+    met, p95 = report.epe_p95 <= tolerance, report.executed.figures.epe_p95
     return (
         f"Tolerance asked for: 95 % of the edge within {tolerance:g} FWHM. "
-        f"As executed it is {_p95(report.executed.figures)} FWHM: {'met' if met else 'missed'}."
+        f"As executed it is {at_least('epe_p95', p95)}{figure(p95)} FWHM: {'met' if met else 'missed'}."
     )
-
-
-def _p95(figures: PrintFigures) -> str:
-    return f"{at_least('epe_p95', figures.epe_p95)}{figure(figures.epe_p95)}"
 
 
 _WORTH = 0.9

@@ -104,16 +104,14 @@ class Alignment:
             yield "skew", f"{self.skew.text(4)} degrees"
         if self.placed is not None:
             yield "farthest corner placed within", f"+/- {figure(1000 * self.placed, 2)} um"
-        yield "marks off by", f"up to {self._most()}"
+        most = max(float(np.hypot(*off)) for off in self.residuals)
+        yield "marks off by", f"up to {_um(most, sign=False)} um"
 
     def of_marks(self) -> Iterator[tuple[str, str]]:
         """(mark, text) of each mark: where it is drawn, where it was found, and how far off that is."""
         for mark, (dx, dy) in zip(self.marks, self.residuals, strict=True):
             places = ("{:.6g}, {:.6g}".format(*place) for place in (mark.design, mark.machine))
             yield f"mark {mark}", f"{' mm found at '.join(places)} mm, off by {_um(dx)}, {_um(dy)} um"
-
-    def _most(self) -> str:
-        return f"{_um(max(float(np.hypot(*off)) for off in self.residuals), sign=False)} um"
 
     def as_dict(self) -> dict[str, object]:
         """All of it as plain values, for JSON; lengths in mm, angles in degrees, null where unknown."""

@@ -291,7 +291,9 @@ class EntityReader:
             self._pen(_CURVES[kind](entity), layer, builder)
         elif kind == "SPLINE":
             self._pen(shapes.spline(entity, tolerance), layer, builder)
-        elif kind == "LWPOLYLINE" or (kind == "POLYLINE" and not _is_mesh(entity)):
+        elif kind == "LWPOLYLINE" or (
+            kind == "POLYLINE" and not entity.is_polygon_mesh and not entity.is_poly_face_mesh
+        ):
             drawn = shapes.polyline(entity)
             if isinstance(drawn, shapes.Wide):
                 self._check_reach(drawn, scale, entity)
@@ -366,10 +368,6 @@ def _with_width(line: shapes.Wide) -> Floats:
 def _is_clipped(insert: Any) -> bool:
     clip = XClip(insert)
     return bool(clip.has_clipping_path and clip.is_clipping_enabled)
-
-
-def _is_mesh(entity: Any) -> bool:
-    return bool(entity.is_polygon_mesh or entity.is_poly_face_mesh)
 
 
 def _finite(rings: list[Floats], entity: Any) -> list[Floats]:

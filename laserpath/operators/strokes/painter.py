@@ -371,7 +371,8 @@ class _Fitting:
         self.losses.append(float(np.mean((empty - self.target) ** 2)))
         error, strokes = empty - self.target, None
         each = use.steps // (2 * (use.rounds + use.moves))
-        for number, count in enumerate(_shares(use.strokes, use.rounds)):
+        shares = np.array_split(np.arange(use.strokes), use.rounds)
+        for number, count in enumerate(map(len, shares)):
             width = _WIDEST * (_NARROWEST / _WIDEST) ** (number / max(1, use.rounds - 1))
             strokes = _together(strokes, self._put(error, count, width * self.side))
             strokes, loss = self._improved(strokes, each, 1.0, 0.5)
@@ -468,11 +469,6 @@ class _Fitting:
                 np.clip(values["alpha"], 0, 1),
             )  # fmt: skip
         yield strokes, self._loss(strokes)
-
-
-def _shares(count: int, rounds: int) -> list[int]:
-    """Of a number of strokes, in each round."""
-    return [len(one) for one in np.array_split(np.arange(count), rounds)]
 
 
 def _together(beneath: Strokes | None, above: Strokes) -> Strokes:
