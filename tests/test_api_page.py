@@ -15,16 +15,10 @@ import pytest
 PAGE = Path(__file__).parents[1] / "docs" / "api.md"
 
 DOORS = (
-    "laserpath",
-    "laserpath.calibration",
-    "laserpath.operators",
-    "laserpath.planning",
-    "laserpath.planning.relief",
-    "laserpath.operators.strokes",
-    "laserpath.operators.volume",
-    "gcode",
+    "laserpath", "laserpath.calibration", "laserpath.operators", "laserpath.planning",
+    "laserpath.planning.relief", "laserpath.operators.strokes", "laserpath.operators.volume", "gcode",
     "gcode.motion",
-)
+)  # fmt: skip
 
 EXTRAS = {"laserpath.operators.dose.torch": "torch", "laserpath.operators.dose.jax": "jax"}
 """Modules that need another package."""

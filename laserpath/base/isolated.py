@@ -27,12 +27,8 @@ from laserpath.base import limits
 from laserpath.base.errors import InputError
 
 _NO_MEMORY = (
-    b"MemoryError",
-    b"bad_alloc",
-    b"annot allocate memory",
-    b"failed to map segment",
-    b"out of memory",
-)
+    b"MemoryError", b"bad_alloc", b"annot allocate memory", b"failed to map segment", b"out of memory",
+)  # fmt: skip
 """Messages of Python, C++ and the loader when memory runs out."""
 
 _NO_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EIO)

@@ -30,22 +30,9 @@ from laserpath.design.reading import FLATTEN_FWHM, FoundPart, Reading, apart
 from laserpath.types import Design, Part
 
 __all__ = [
-    "FLATTEN_FWHM",
-    "Arrangement",
-    "Reading",
-    "arrange",
-    "as_design",
-    "check_heeded",
-    "content",
-    "found_parts",
-    "is_image",
-    "load",
-    "load_colours",
-    "load_layers",
-    "opened",
-    "refuse_drawing",
-    "suffixes",
-]
+    "FLATTEN_FWHM", "Arrangement", "Reading", "arrange", "as_design", "check_heeded", "content",
+    "found_parts", "is_image", "load", "load_colours", "load_layers", "opened", "refuse_drawing", "suffixes",
+]  # fmt: skip
 
 Reader = Callable[[bytes, str, Reading], tuple[Design, ...]]
 """(content, name of the design, reading) → the designs: one, or one for each colour or layer."""

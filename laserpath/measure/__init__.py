@@ -10,18 +10,6 @@ from laserpath.measure.places import summary, unprintable
 from laserpath.types.results import EPE_CAP_FWHM, Limit, Unprintable
 
 __all__ = [
-    "DEFOCUS",
-    "DOSE_BAND",
-    "EPE_CAP_FWHM",
-    "Limit",
-    "Unprintable",
-    "best_exposure",
-    "cure_figures",
-    "cured_fraction",
-    "edge_errors",
-    "edges_at",
-    "inspect",
-    "rounded_off",
-    "summary",
-    "unprintable",
-]
+    "DEFOCUS", "DOSE_BAND", "EPE_CAP_FWHM", "Limit", "Unprintable", "best_exposure", "cure_figures",
+    "cured_fraction", "edge_errors", "edges_at", "inspect", "rounded_off", "summary", "unprintable",
+]  # fmt: skip

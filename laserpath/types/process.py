@@ -59,14 +59,8 @@ class Kinetics:
     def __post_init__(self) -> None:
         positive(self, "radical_dose", "propagation", "gel_conversion")
         for name in (
-            "inhibition",
-            "termination",
-            "pair_termination",
-            "diffusion",
-            "supply",
-            "oxygen",
-            "wait",
-        ):
+            "inhibition", "termination", "pair_termination", "diffusion", "supply", "oxygen", "wait",
+        ):  # fmt: skip
             value = getattr(self, name)
             number(f"kinetics {name}", value)
             if not 0 <= value < float("inf"):

@@ -95,12 +95,10 @@ def test_old_files_come_back_without_hard_links(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize(
     ("number", "words"),
     [
-        (errno.EACCES, "not writable"),
-        (errno.EROFS, "read-only"),
-        (errno.ENOSPC, "no space"),
+        (errno.EACCES, "not writable"), (errno.EROFS, "read-only"), (errno.ENOSPC, "no space"),
         (errno.EIO, "bad disk"),
     ],
-)
+)  # fmt: skip
 def test_the_sentence_names_the_file_and_the_cause(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, words: str
 ) -> None:

@@ -134,11 +134,8 @@ def test_a_fit_as_json(sheet: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("fit", "chart.csv", "--json", *arguments) == 0
     content = json.loads(capsys.readouterr().out)
     assert {e["name"] for e in content["estimates"]} >= {
-        "fwhm",
-        "critical_dose",
-        "penetration_depth",
-        "reciprocity",
-    }
+        "fwhm", "critical_dose", "penetration_depth", "reciprocity",
+    }  # fmt: skip
     assert all(e["low"] <= e["value"] <= e["high"] for e in content["estimates"])
     assert content["chi2"] > 0 and content["sizes"] and content["shapes"] == {"gaussian": 1}
 

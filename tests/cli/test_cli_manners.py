@@ -113,13 +113,11 @@ def test_a_slip_is_mended(wrong: tuple[str, ...], capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("arguments", "name"),
     [
-        (("plan", ""), "DESIGN"),
-        (("plan", "a.svg", "--project", ""), "--project"),
-        (("plan", "a.svg", "-o", ""), "--output"),
-        (("fit", "a.csv", "--resin="), "--resin"),
+        (("plan", ""), "DESIGN"), (("plan", "a.svg", "--project", ""), "--project"),
+        (("plan", "a.svg", "-o", ""), "--output"), (("fit", "a.csv", "--resin="), "--resin"),
         (("compare", "a.gcode", ""), "PROGRAMS"),
     ],
-)
+)  # fmt: skip
 def test_an_empty_value_is_refused(
     arguments: tuple[str, ...], name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -22,13 +22,9 @@ matplotlib.use("agg")
 from matplotlib import pyplot as plt
 
 DRAWN = (
-    "iccad13_M1_test5",
-    "mdi_chip",
-    "mdi_flower-tulip-outline",
-    "lithobench_StdContact_BUF_X16__0_0",
-    "neurallitho_FOV111_slice",
-    "phidl_litho_calipers",
-)
+    "iccad13_M1_test5", "mdi_chip", "mdi_flower-tulip-outline", "lithobench_StdContact_BUF_X16__0_0",
+    "neurallitho_FOV111_slice", "phidl_litho_calipers",
+)  # fmt: skip
 """Of these there are pictures, one of each kind."""
 
 LARGEST = 40_000

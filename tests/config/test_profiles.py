@@ -285,12 +285,10 @@ def test_an_unknown_name_gets_the_nearest_known_one(kind: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "amount", "option"),
     [
-        ("spot", "80um", "--spot-fwhm"),
-        ("spot", "0.08", "--spot-fwhm"),
-        ("resin", "35 mJ/cm2", "--critical-dose"),
-        ("resin", "35", "--critical-dose"),
+        ("spot", "80um", "--spot-fwhm"), ("spot", "0.08", "--spot-fwhm"),
+        ("resin", "35 mJ/cm2", "--critical-dose"), ("resin", "35", "--critical-dose"),
     ],
-)
+)  # fmt: skip
 def test_an_amount_in_the_place_of_a_name_gets_its_option(kind: str, amount: str, option: str) -> None:
     with pytest.raises(InputError, match=f"; did you mean {option} {amount}\\?$"):
         LOADERS[kind](amount)
@@ -309,13 +307,10 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("dialect", "offset", "period"),
     [
-        ("grbl", 1, 1.024e-3),
-        ("grblhal", 0, 2e-4),
-        ("marlin", 0, 4e-4),
-        ("klipper", 0, 1e-3),
+        ("grbl", 1, 1.024e-3), ("grblhal", 0, 2e-4), ("marlin", 0, 4e-4), ("klipper", 0, 1e-3),
         ("linuxcnc", 0, 0),
     ],
-)
+)  # fmt: skip
 def test_a_machine_shines_like_its_dialect_s_usual_board(dialect: str, offset: float, period: float) -> None:
     usual = Machine(dialect=dialect)
     assert (usual.light.offset, usual.light_period) == (offset, period)

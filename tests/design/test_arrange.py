@@ -213,14 +213,12 @@ def wheel(vertices: int, reach: float = 1.0) -> Design:
 @pytest.mark.parametrize(
     ("pitch", "side", "units"),
     [
-        pytest.param(2.5, 100, 8, marks=pytest.mark.slow),
-        (1.6, 15, 12),
-        pytest.param(1.6, 30, 24, marks=pytest.mark.slow),
-        pytest.param(0.7, 30, 10, marks=pytest.mark.slow),
+        pytest.param(2.5, 100, 8, marks=pytest.mark.slow), (1.6, 15, 12),
+        pytest.param(1.6, 30, 24, marks=pytest.mark.slow), pytest.param(0.7, 30, 10, marks=pytest.mark.slow),
         pytest.param(1.6, 100, 260, marks=pytest.mark.slow),
         pytest.param(0.7, 100, 100, marks=pytest.mark.slow),
     ],
-)
+)  # fmt: skip
 def test_ten_thousand_copies_take_seconds(pitch: float, side: int, units: float) -> None:
     """Measured 0.2 s apart, 4 s overlapping (only 900 copies); the bound catches what takes minutes."""
     many = within(units, lambda: arranged(wheel(40), repeat=Repeat(side, side, (pitch, pitch))))

@@ -149,23 +149,14 @@ def test_a_projects_own_name_says_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("function", "kind"),
     [
-        ("Copper,L1,Top,Signal", "top-copper"),
-        ("Copper,L2,Bot", "bottom-copper"),
-        ("Copper,L2,Inr", "inner1-copper"),
-        ("Copper,L31,Inr,Plane", "inner30-copper"),
-        ("Copper,L1,Inr", "inner-copper"),
-        ("Copper,Inr", "inner-copper"),
-        ("Soldermask,Bot", "bottom-mask"),
-        ("Paste,Top", "top-paste"),
-        ("Legend,Top", "top-silk"),
-        ("Profile,NP", "outline"),
-        ("Plated,1,2,PTH", "plated-drill"),
-        ("NonPlated,1,2,NPTH,Drill", "unplated-drill"),
-        ("MixedPlating,1,2", "drill"),
-        ("AssemblyDrawing,Top", "other"),
-        ("Other,User", ""),
+        ("Copper,L1,Top,Signal", "top-copper"), ("Copper,L2,Bot", "bottom-copper"),
+        ("Copper,L2,Inr", "inner1-copper"), ("Copper,L31,Inr,Plane", "inner30-copper"),
+        ("Copper,L1,Inr", "inner-copper"), ("Copper,Inr", "inner-copper"), ("Soldermask,Bot", "bottom-mask"),
+        ("Paste,Top", "top-paste"), ("Legend,Top", "top-silk"), ("Profile,NP", "outline"),
+        ("Plated,1,2,PTH", "plated-drill"), ("NonPlated,1,2,NPTH,Drill", "unplated-drill"),
+        ("MixedPlating,1,2", "drill"), ("AssemblyDrawing,Top", "other"), ("Other,User", ""),
     ],
-)
+)  # fmt: skip
 def test_a_file_function_says_the_layer(function: str, kind: str) -> None:
     assert of_function(function) == kind
 

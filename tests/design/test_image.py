@@ -185,19 +185,12 @@ EXPECTED = 1 - GREYS[::-1] / 255
 @pytest.mark.parametrize(
     ("kind", "mode", "how"),
     [
-        ("PNG", "L", {}),
-        ("PNG", "P", {}),
-        ("PNG", "RGB", {}),
-        ("PNG", "RGBA", {}),
-        ("PNG", "LA", {}),
-        ("TIFF", "L", {}),
-        ("TIFF", "RGB", {"compression": "tiff_lzw"}),
-        ("TIFF", "RGBA", {"compression": "tiff_deflate"}),
-        ("TIFF", "LA", {}),
-        ("TIFF", "P", {}),
+        ("PNG", "L", {}), ("PNG", "P", {}), ("PNG", "RGB", {}), ("PNG", "RGBA", {}), ("PNG", "LA", {}),
+        ("TIFF", "L", {}), ("TIFF", "RGB", {"compression": "tiff_lzw"}),
+        ("TIFF", "RGBA", {"compression": "tiff_deflate"}), ("TIFF", "LA", {}), ("TIFF", "P", {}),
         ("TIFF", "CMYK", {}),
     ],
-)
+)  # fmt: skip
 def test_a_grey_is_its_ink_in_every_mode(kind: str, mode: str, how: dict[str, str]) -> None:
     array, pixel = ink(saved(GREYS, kind, mode, **how))
     assert array == pytest.approx(EXPECTED, abs=1e-9)

@@ -325,13 +325,11 @@ def archive(place: Path, picture: Bools, *, orientation: str, mirror: tuple[int,
 @pytest.mark.parametrize(
     ("orientation", "mirror", "picture"),
     [
-        ("landscape", (0, 0), L_SHAPE),
-        ("landscape", (1, 0), L_SHAPE[:, ::-1]),
-        ("landscape", (0, 1), L_SHAPE[::-1]),
-        ("portrait", (1, 0), L_SHAPE.T),
+        ("landscape", (0, 0), L_SHAPE), ("landscape", (1, 0), L_SHAPE[:, ::-1]),
+        ("landscape", (0, 1), L_SHAPE[::-1]), ("portrait", (1, 0), L_SHAPE.T),
         ("portrait", (0, 0), L_SHAPE.T[:, ::-1]),
     ],
-)
+)  # fmt: skip
 def test_an_archive_of_slices_is_seen_from_above(
     tmp_path: Path, orientation: str, mirror: tuple[int, int], picture: Bools
 ) -> None:

@@ -91,13 +91,11 @@ def test_y_points_up_and_the_origin_is_the_lower_left_of_the_page() -> None:
 @pytest.mark.parametrize(
     ("d", "nonzero", "evenodd"),
     [
-        ("M10 10H90V90H10Z M30 30H70V70H30Z", 6400, 4800),
-        ("M10 10H90V90H10Z M30 30V70H70V30Z", 4800, 4800),
-        ("M10 10H60V60H10Z M40 40V90H90V40Z", 4200, 4200),
-        ("M10 10H60V60H10Z M40 40H90V90H40Z", 4600, 4200),
+        ("M10 10H90V90H10Z M30 30H70V70H30Z", 6400, 4800), ("M10 10H90V90H10Z M30 30V70H70V30Z", 4800, 4800),
+        ("M10 10H60V60H10Z M40 40V90H90V40Z", 4200, 4200), ("M10 10H60V60H10Z M40 40H90V90H40Z", 4600, 4200),
         ("M10 10L90 90V10L10 90Z", 3200, 3200),
     ],
-)
+)  # fmt: skip
 def test_fill_rules(d: str, nonzero: float, evenodd: float) -> None:
     assert area(f'<path d="{d}"/>') == pytest.approx(nonzero, rel=1e-6)
     assert area(f'<path fill-rule="evenodd" d="{d}"/>') == pytest.approx(evenodd, rel=1e-6)

@@ -73,13 +73,10 @@ def test_a_page_without_anything_is_the_drawing() -> None:
 @pytest.mark.parametrize(
     ("aspect", "expected"),
     [
-        ("", (30, 0, 70, 40)),
-        ("xMinYMid", (0, 0, 40, 40)),
-        ("xMaxYMid meet", (60, 0, 100, 40)),
-        ("none", (0, 0, 100, 40)),
-        ("xMidYMin slice", (0, 0, 100, 40)),
+        ("", (30, 0, 70, 40)), ("xMinYMid", (0, 0, 40, 40)), ("xMaxYMid meet", (60, 0, 100, 40)),
+        ("none", (0, 0, 100, 40)), ("xMidYMin slice", (0, 0, 100, 40)),
     ],
-)
+)  # fmt: skip
 def test_preserve_aspect_ratio(aspect: str, expected: tuple[float, ...]) -> None:
     root = f'{NS} width="100mm" height="40mm" viewBox="5 5 10 10" preserveAspectRatio="{aspect}"'
     assert box('<rect x="5" y="5" width="10" height="10"/>', root) == pytest.approx(expected)

@@ -165,14 +165,8 @@ def _pictures() -> list[Image.Image]:
     alpha = Image.merge("RGBA", [Image.fromarray(blot)] * 3 + [grey])
     deep = Image.fromarray(blot.astype(np.uint16) * 257)
     return [
-        Image.fromarray(blot),
-        grey,
-        alpha,
-        deep,
-        grey.convert("1"),
-        grey.convert("P"),
-        alpha.convert("LA"),
-    ]
+        Image.fromarray(blot), grey, alpha, deep, grey.convert("1"), grey.convert("P"), alpha.convert("LA"),
+    ]  # fmt: skip
 
 
 def _saved(picture: Image.Image, kind: str, **how: object) -> bytes:
@@ -290,11 +284,6 @@ def everything() -> list[bytes]:
         svg, dxf, gdsii, oasis, gerber, geojson, wkt, png, tiff, gcode, slicer, machine, project, sheet
     )  # fmt: skip
     foreign = [
-        b"%PDF-1.7\n",
-        b"GIF89a",
-        b"PK\x03\x04",
-        b"\x1f\x8b\x08\0",
-        b"ISO-10303-21;\n",
-        b"(kicad_pcb (v 4))",
-    ]
+        b"%PDF-1.7\n", b"GIF89a", b"PK\x03\x04", b"\x1f\x8b\x08\0", b"ISO-10303-21;\n", b"(kicad_pcb (v 4))",
+    ]  # fmt: skip
     return [one for make in makers for one in make()[:4]] + foreign

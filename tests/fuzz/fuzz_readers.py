@@ -65,12 +65,8 @@ _SVG = ({}, {"unit": "in"}, {"layers": ("a", "cut")}, _SIZED, _NEGATIVE, _FOLLOW
 _LAYOUT = ({}, {"layers": ("1/0", "2")}, {"cell": "TOP"}, _SIZED, _FOLLOWED)
 _BOARD = ({}, {"unit": "mil"}, _SIZED, _NEGATIVE, _FOLLOWED)
 _IMAGE = (
-    {},
-    {"pixel": 0.1},
-    {"pixel": 0.05, "threshold": 0.3},
-    {"pixel": 0.1, "grey": Black(height=0.1)},
-    _SIZED,
-)
+    {}, {"pixel": 0.1}, {"pixel": 0.05, "threshold": 0.3}, {"pixel": 0.1, "grey": Black(height=0.1)}, _SIZED,
+)  # fmt: skip
 
 
 def _design(make: Callable[[], list[bytes]], suffix: str, ways: tuple[dict[str, Any], ...]) -> Reader:

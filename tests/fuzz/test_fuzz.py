@@ -91,17 +91,12 @@ def made_to_fail(path: Path, variant: int) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "failure"),
     [
-        ("one sentence", ""),
-        ("refused in one sentence", ""),
-        ("refused\nin two lines", "not one sentence"),
-        ("long " * 500, "not one sentence"),
-        ("raise", "KeyError at fuzz/test_fuzz.py"),
-        ("warn", "warns: RuntimeWarning"),
-        ("doubted in one sentence", ""),
-        ("doubted\nin two lines", "not one sentence"),
-        ("doubted, and warns", "warns: RuntimeWarning"),
+        ("one sentence", ""), ("refused in one sentence", ""), ("refused\nin two lines", "not one sentence"),
+        ("long " * 500, "not one sentence"), ("raise", "KeyError at fuzz/test_fuzz.py"),
+        ("warn", "warns: RuntimeWarning"), ("doubted in one sentence", ""),
+        ("doubted\nin two lines", "not one sentence"), ("doubted, and warns", "warns: RuntimeWarning"),
     ],
-)
+)  # fmt: skip
 def test_failures_are_noticed(text: str, failure: str, tmp_path: Path) -> None:
     path = tmp_path / "fuzz"
     path.write_text(text)

@@ -131,19 +131,14 @@ def test_a_program_knows_lines_characters_and_what_was_stated() -> None:
 @pytest.mark.parametrize(
     ("text", "centre", "sweep"),
     [
-        ("G3 X0 Y10 I-10 J0", (0, 0), np.pi / 2),
-        ("G2 X0 Y10 I-10 J0", (0, 0), -3 * np.pi / 2),
-        ("G3 X0 Y10 R10", (0, 0), np.pi / 2),
-        ("G3 X0 Y10 R-10", (10, 10), 3 * np.pi / 2),
-        ("G2 X0 Y10 R10", (10, 10), -np.pi / 2),
-        ("G2 X0 Y10 R-10", (0, 0), -3 * np.pi / 2),
-        ("G2 X-10 R10", (0, 0), -np.pi),
-        ("G3 X10 I-10", (0, 0), 2 * np.pi),
-        ("G2 X10 Y0 I-10", (0, 0), -2 * np.pi),
-        ("G90.1 G3 X0 Y10 I0 J0", (0, 0), np.pi / 2),
+        ("G3 X0 Y10 I-10 J0", (0, 0), np.pi / 2), ("G2 X0 Y10 I-10 J0", (0, 0), -3 * np.pi / 2),
+        ("G3 X0 Y10 R10", (0, 0), np.pi / 2), ("G3 X0 Y10 R-10", (10, 10), 3 * np.pi / 2),
+        ("G2 X0 Y10 R10", (10, 10), -np.pi / 2), ("G2 X0 Y10 R-10", (0, 0), -3 * np.pi / 2),
+        ("G2 X-10 R10", (0, 0), -np.pi), ("G3 X10 I-10", (0, 0), 2 * np.pi),
+        ("G2 X10 Y0 I-10", (0, 0), -2 * np.pi), ("G90.1 G3 X0 Y10 I0 J0", (0, 0), np.pi / 2),
         ("G91 G3 X-10 Y10 I-10", (0, 0), np.pi / 2),
     ],
-)
+)  # fmt: skip
 def test_arcs_stay_arcs(text: str, centre: tuple[float, float], sweep: float) -> None:
     m = parse(f"G0 X10 Y0\nM4 S500 F600 {text}")
     assert m.kind.tolist() == [CLOCKWISE if sweep < 0 else COUNTERCLOCKWISE]
@@ -223,15 +218,12 @@ def test_grbl_stops_for_an_s_alone_and_for_coolant_but_not_for_s_on_a_move() -> 
 @pytest.mark.parametrize(
     ("text", "power"),
     [
-        ("M4 S500 G1 X1 F60\nG4 P1", 0),
-        ("M3 S500 G1 X1 F60\nG4 P1", 0.5),
-        ("M3 S500 G1 X1 F60\nG4 P1 S200", 0.2),
-        ("M3 S500 G1 X1 F60\nM5\nG4 P1", 0),
-        ("M3 S500 G1 X1 F60\nG0 X2\nG4 P1", 0),
-        ("M3 S500 G1 X1 F60\nG0 X2\nG1\nG4 P1", 0.5),
+        ("M4 S500 G1 X1 F60\nG4 P1", 0), ("M3 S500 G1 X1 F60\nG4 P1", 0.5),
+        ("M3 S500 G1 X1 F60\nG4 P1 S200", 0.2), ("M3 S500 G1 X1 F60\nM5\nG4 P1", 0),
+        ("M3 S500 G1 X1 F60\nG0 X2\nG4 P1", 0), ("M3 S500 G1 X1 F60\nG0 X2\nG1\nG4 P1", 0.5),
         ("M3 S500 G1 X1 F60\nG80\nG4 P1", 0),
     ],
-)
+)  # fmt: skip
 def test_what_grbl_shines_with_while_it_waits(text: str, power: float) -> None:
     m = parse(text)
     assert m.kind[-1] == DWELL and m.dwell[-1] == 1

@@ -64,17 +64,13 @@ def test_where_rs274_goes(text: str, kinds: list[int], ends: list[tuple[float, f
 @pytest.mark.parametrize(
     ("text", "kind", "end", "centre", "turns"),
     [
-        ("G2 X2 Y0 I1 J0", 2, (2, 0), (1, 0), 1),
-        ("G3 X2 Y0 I1", 3, (2, 0), (1, 0), 1),
-        ("G2 I1 J0", 2, (0, 0), (1, 0), 1),
-        ("G90.1 G3 X2 Y0 I1 J0", 3, (2, 0), (1, 0), 1),
-        ("G2 X1 Y1 R1", 2, (1, 1), (1, 0), 1),
-        ("G2 X1 Y1 R-1", 2, (1, 1), (0, 1), 1),
-        ("G3 X1 Y1 R1", 3, (1, 1), (0, 1), 1),
-        ("G3 X2 Y0 I1 P3", 3, (2, 0), (1, 0), 3),
+        ("G2 X2 Y0 I1 J0", 2, (2, 0), (1, 0), 1), ("G3 X2 Y0 I1", 3, (2, 0), (1, 0), 1),
+        ("G2 I1 J0", 2, (0, 0), (1, 0), 1), ("G90.1 G3 X2 Y0 I1 J0", 3, (2, 0), (1, 0), 1),
+        ("G2 X1 Y1 R1", 2, (1, 1), (1, 0), 1), ("G2 X1 Y1 R-1", 2, (1, 1), (0, 1), 1),
+        ("G3 X1 Y1 R1", 3, (1, 1), (0, 1), 1), ("G3 X2 Y0 I1 P3", 3, (2, 0), (1, 0), 3),
         ("G20 G2 X2 Y0 I1 J0", 2, (50.8, 0), (25.4, 0), 1),
     ],
-)
+)  # fmt: skip
 def test_how_rs274_tells_arcs(
     text: str, kind: int, end: tuple[float, float], centre: tuple[float, float], turns: int
 ) -> None:

@@ -177,17 +177,9 @@ def test_the_light_of_a_level_matters_most_where_levels_are_low() -> None:
 def test_only_what_the_controller_has_is_disturbed() -> None:
     causes = {name: [one.cause for one in disturbances(machine)] for name, machine in DIALECTS.items()}
     assert set(causes["grbl"]) == {
-        "acceleration",
-        "junction",
-        "override",
-        "link",
-        "host",
-        "light",
-        "pulses",
-        "flashes",
-        "delay",
+        "acceleration", "junction", "override", "link", "host", "light", "pulses", "flashes", "delay",
         "backlash",
-    }
+    }  # fmt: skip
     assert "backlash" not in causes["linuxcnc"], "nothing is known of its motors"
     galvo = replace(DIALECTS["linuxcnc"], speed_max=(500.0, 500.0), acceleration=(1e6, 1e6))
     assert "delay" not in [one.cause for one in disturbances(galvo)], "2 m/s there would be 2 mm of light"

@@ -3,17 +3,10 @@
 from importlib.util import find_spec
 
 NEED = (
-    "test_operators_jax.py",
-    "test_operators_torch.py",
-    "test_parity_curves.py",
-    "test_parity_forum.py",
-    "test_parity_kinetics.py",
-    "test_parity_reaction.py",
-    "test_parity_strokes.py",
-    "test_parity_volume.py",
-    "test_torch_example.py",
-    "test_torch_layer.py",
-)
+    "test_operators_jax.py", "test_operators_torch.py", "test_parity_curves.py", "test_parity_forum.py",
+    "test_parity_kinetics.py", "test_parity_reaction.py", "test_parity_strokes.py", "test_parity_volume.py",
+    "test_torch_example.py", "test_torch_layer.py",
+)  # fmt: skip
 collect_ignore = [] if find_spec("torch") and find_spec("jax") else list(NEED)
 
 if not collect_ignore:

@@ -90,13 +90,10 @@ def test_every_place_is_in_one_core() -> None:
 @pytest.mark.parametrize(
     ("fwhms", "counts"),
     [
-        ((100, 140), (1, 1)),
-        ((195, 210), (2, 2)),
-        ((100, 420), (1, 4)),
-        ((420, 90), (4, 1)),
+        ((100, 140), (1, 1)), ((195, 210), (2, 2)), ((100, 420), (1, 4)), ((420, 90), (4, 1)),
         ((280, 420), (2, 3)),
     ],
-)
+)  # fmt: skip
 def test_a_large_design_has_fields_for_two_processors(
     fwhms: tuple[int, int], counts: tuple[int, int]
 ) -> None:

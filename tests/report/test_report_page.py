@@ -276,14 +276,10 @@ def test_page_is_small(html: str) -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (0.0, "0"),
-        (0.06312, "0.0631"),
-        (12.34, "12.3"),
-        (1234.5, "1234"),
-        (2e-9, "<0.0001"),
+        (0.0, "0"), (0.06312, "0.0631"), (12.34, "12.3"), (1234.5, "1234"), (2e-9, "<0.0001"),
         (float("nan"), "–"),
     ],
-)
+)  # fmt: skip
 def test_numbers_are_written_without_exponents(value: float, text: str) -> None:
     assert number(value) == text
 
@@ -299,13 +295,10 @@ def test_areas_of_micrometre_designs_are_in_square_micrometres(value: float, tex
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [
-        (0.84, "0.840 s"),
-        (31.96, "32.0 s"),
-        (59.97, "1 min 00 s"),
-        (320.4, "5 min 20 s"),
+        (0.84, "0.840 s"), (31.96, "32.0 s"), (59.97, "1 min 00 s"), (320.4, "5 min 20 s"),
         (7501.0, "2 h 05 min"),
     ],
-)
+)  # fmt: skip
 def test_durations_are_written_as_people_say_them(seconds: float, text: str) -> None:
     assert duration(seconds) == text
 

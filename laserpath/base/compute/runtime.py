@@ -89,22 +89,9 @@ with quick_frames():
     from taichi.lang.ast.ast_transformer_utils import ASTTransformerContext
 
 __all__ = [
-    "CHUNK",
-    "DEVICES",
-    "POSITIONS",
-    "REAL",
-    "REALS",
-    "ROWS",
-    "Kernel",
-    "cpu_count",
-    "device",
-    "on_processors",
-    "own_copy",
-    "start",
-    "strips_of",
-    "ti",
-    "use_processors",
-]
+    "CHUNK", "DEVICES", "POSITIONS", "REAL", "REALS", "ROWS", "Kernel", "cpu_count", "device",
+    "on_processors", "own_copy", "start", "strips_of", "ti", "use_processors",
+]  # fmt: skip
 
 
 def _remembered(position: Callable[[Any, Any], str]) -> Callable[[Any, Any], str]:

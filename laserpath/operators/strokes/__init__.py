@@ -24,17 +24,7 @@ from laserpath.operators.strokes.painter import (
 )
 
 __all__ = [
-    "AdditiveFit",
-    "AdditiveStrokes",
-    "Canvas",
-    "FitSettings",
-    "FittedStrokes",
-    "StrokeModel",
-    "StrokePainter",
-    "Strokes",
-    "StrokesGradient",
-    "fit_additive",
-    "fit_strokes",
-    "lay_strokes",
+    "AdditiveFit", "AdditiveStrokes", "Canvas", "FitSettings", "FittedStrokes", "StrokeModel",
+    "StrokePainter", "Strokes", "StrokesGradient", "fit_additive", "fit_strokes", "lay_strokes",
     "strokes_operator",
-]
+]  # fmt: skip

@@ -15,14 +15,6 @@ from laserpath.operators.volume.marcher import (
 )
 
 __all__ = [
-    "CameraGradient",
-    "Cameras",
-    "CuredDepth",
-    "March",
-    "RayMarcher",
-    "RenderGradient",
-    "Turned",
-    "cured_depth",
-    "marcher_operator",
-    "turned",
-]
+    "CameraGradient", "Cameras", "CuredDepth", "March", "RayMarcher", "RenderGradient", "Turned",
+    "cured_depth", "marcher_operator", "turned",
+]  # fmt: skip

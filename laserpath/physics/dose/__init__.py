@@ -5,12 +5,6 @@ from laserpath.physics.dose.model import DoseModel, ToolpathGradient, accurate_m
 from laserpath.physics.dose.segments import PathGradient
 
 __all__ = [
-    "DoseModel",
-    "Engine",
-    "PathGradient",
-    "SpotGradient",
-    "ToolpathGradient",
-    "accurate_model",
-    "engine",
+    "DoseModel", "Engine", "PathGradient", "SpotGradient", "ToolpathGradient", "accurate_model", "engine",
     "usual_model",
-]
+]  # fmt: skip

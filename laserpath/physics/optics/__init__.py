@@ -39,30 +39,10 @@ from laserpath.physics.optics.shape import Round
 from laserpath.types import SPOT_PROFILES, MeasuredBeam, Shape, Spot
 
 __all__ = [
-    "BeamImage",
-    "BeamTable",
-    "FWHM_PER_RADIUS",
-    "FWHM_PER_RESOLUTION",
-    "airy_fwhm",
-    "at_depth",
-    "band",
-    "cutoff",
-    "energy_outside",
-    "finest_width",
-    "fwhm",
-    "gaussian_fwhm",
-    "has_kinks",
-    "ideal",
-    "is_gaussian",
-    "power_integral",
-    "profile",
-    "profile_slope",
-    "reach",
-    "tail",
-    "transfer",
-    "transfer_slopes",
-    "widened",
-]
+    "BeamImage", "BeamTable", "FWHM_PER_RADIUS", "FWHM_PER_RESOLUTION", "airy_fwhm", "at_depth", "band",
+    "cutoff", "energy_outside", "finest_width", "fwhm", "gaussian_fwhm", "has_kinks", "ideal", "is_gaussian",
+    "power_integral", "profile", "profile_slope", "reach", "tail", "transfer", "transfer_slopes", "widened",
+]  # fmt: skip
 
 # Widths
 

@@ -32,18 +32,9 @@ from laserpath.types import Design, EnergyPath, Process, Settings
 from laserpath.types.settings import SEGMENTS_FWHM
 
 __all__ = [
-    "CURVES",
-    "drawn",
-    "fitted_curve",
-    "initial_curve",
-    "is_closed",
-    "join",
-    "main_direction",
-    "one_way",
-    "order",
-    "quicker",
-    "subdivide",
-]
+    "CURVES", "drawn", "fitted_curve", "initial_curve", "is_closed", "join", "main_direction", "one_way",
+    "order", "quicker", "subdivide",
+]  # fmt: skip
 
 _FLATNESS_FWHM = 0.01
 """Largest distance of a ring from the true offset curve: a larger value gives fewer vertices."""

@@ -13,15 +13,6 @@ from laserpath.planning.relief.planner import ReliefFigures, ReliefPlan, in_word
 from laserpath.planning.relief.target import from_image, load_relief
 
 __all__ = [
-    "ReliefFigures",
-    "ReliefLayout",
-    "ReliefPlan",
-    "forecast_fit",
-    "forecast_relief",
-    "from_image",
-    "in_words",
-    "lay_out",
-    "load_relief",
-    "plan_layout",
-    "plan_relief",
-]
+    "ReliefFigures", "ReliefLayout", "ReliefPlan", "forecast_fit", "forecast_relief", "from_image",
+    "in_words", "lay_out", "load_relief", "plan_layout", "plan_relief",
+]  # fmt: skip

@@ -135,15 +135,8 @@ def test_extrusion_modes_say_the_same() -> None:
             line = line.replace("E.05", f"E{e:.5f}")
         absolute.append(line)
     retracted = [
-        "M83",
-        "G1 E-2 F2400",
-        "G92 E0",
-        *relative[:3],
-        "G1 E2 F2400",
-        *relative[3:],
-        "G10",
-        "G1 F600",
-    ]
+        "M83", "G1 E-2 F2400", "G92 E0", *relative[:3], "G1 E2 F2400", *relative[3:], "G10", "G1 F600",
+    ]  # fmt: skip
     for lines in (absolute, retracted):
         assert only(sliced(lines)).area.equals(only(sliced(relative)).area)
 

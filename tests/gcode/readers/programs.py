@@ -97,14 +97,8 @@ class _Author:
     def line(self) -> str:
         rng = self.rng
         steps = [self.move] * 10 + [
-            self.units,
-            self.distance,
-            self.name,
-            self.feed,
-            self.power,
-            self.power,
-            self.wait,
-        ]
+            self.units, self.distance, self.name, self.feed, self.power, self.power, self.wait,
+        ]  # fmt: skip
         text = steps[rng.integers(len(steps))]()
         match rng.integers(6):
             case 0:

@@ -40,11 +40,9 @@ def greedy(painter: StrokePainter, target, count: int, calls: int, seed: int = 0
             along = rng.uniform(0.02, 0.2) * size * np.array([np.cos(angle), np.sin(angle)])
             at = np.clip(middle.astype(int), 0, size - 1)
             one = (
-                [[middle - along, middle + along]],
-                [rng.uniform(0.04, 0.3) * size],
-                [target[at[1], at[0]]],
+                [[middle - along, middle + along]], [rng.uniform(0.04, 0.3) * size], [target[at[1], at[0]]],
                 [0.7],
-            )
+            )  # fmt: skip
             tried = Strokes(*(_joined(strokes, name, one) for name in FIELDS))
             loss = float(np.mean((painter.paint(tried) - target) ** 2))
             if best is None or loss < best[0]:

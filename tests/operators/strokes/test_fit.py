@@ -78,11 +78,8 @@ def test_the_operator_s_adjoint_is_that_of_differences():
     rng = np.random.default_rng(4)
     operator = strokes_operator(StrokePainter(Canvas((14, 17)), "f64"))
     example = (
-        rng.uniform(2, 13, (3, 2, 2)),
-        rng.uniform(2, 5, 3),
-        rng.random((3, 3)),
-        rng.uniform(0.3, 0.7, 3),
-    )
+        rng.uniform(2, 13, (3, 2, 2)), rng.uniform(2, 5, 3), rng.random((3, 3)), rng.uniform(0.3, 0.7, 3),
+    )  # fmt: skip
     operators.check(operator, example)
     np.testing.assert_array_equal(
         operator(*example), StrokePainter(Canvas((14, 17)), "f64").paint(Strokes(*example))

@@ -90,13 +90,11 @@ def test_fwhm_from_aperture_and_wavelength():
 @pytest.mark.parametrize(
     ("na", "wavelength", "sentence"),
     [
-        (0, 405, "na is 0, but must be above 0"),
-        (np.nan, 405, "na is nan"),
-        (1.8, 405, "na is 1.8, but must be at most 1.7"),
-        (0.1, -1, "wavelength is -1"),
+        (0, 405, "na is 0, but must be above 0"), (np.nan, 405, "na is nan"),
+        (1.8, 405, "na is 1.8, but must be at most 1.7"), (0.1, -1, "wavelength is -1"),
         (0.1, np.inf, "wavelength is inf"),
     ],
-)
+)  # fmt: skip
 def test_bad_apertures_are_named(na, wavelength, sentence):
     with pytest.raises(InputError, match=sentence):
         optics.airy_fwhm(na, wavelength)
