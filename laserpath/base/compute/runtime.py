@@ -317,12 +317,16 @@ def _kind(argument: Any) -> tuple[object, ...]:
     )
 
 
+_MANY_POINTS = 50_000
+"""Points from which each processor takes a strip: fewer are spread sooner than a second thread has begun."""
+
+
 def strips_of(y: Floats, origin: float, pitch: float, height: int) -> NDArray[np.int32]:
-    """First rows of strips with about equally many points, one strip a processor, and the end: (T + 1,).
+    """First rows of strips with about equally many points, and the end: (T + 1,); of many one a processor.
 
     y: (M,) of the points, mm.  origin, pitch: of the rows, mm.  height: rows.
     """
-    count = cpu_count()
+    count = cpu_count() if len(y) >= _MANY_POINTS else 1
     if count == 1:
         return np.array([0, height], np.int32)
     some = (y[:: max(1, len(y) // 4096)] - origin) / pitch
