@@ -274,7 +274,10 @@ class Scene:
     @cached_property
     def coverage(self) -> NDArray[np.float32]:
         """The target's, in single precision, of which every evaluation of a loss reads all."""
-        return self.target.coverage.astype(np.float32)
+        known = self.target.coverage
+        found = np.zeros(known.shape, np.float32)
+        np.copyto(found, known, where=known != 0, casting="same_kind")  # what is empty takes no memory
+        return found
 
     @property
     def samples(self) -> Samples:

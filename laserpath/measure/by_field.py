@@ -157,7 +157,7 @@ def measure_field(job: MeasureJob) -> FieldMeasure:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FieldsMeasured:
-    """The exposure of paths by K spots, measured by fields. epe (mm), missing: (K, D, M).
+    """The exposure of paths by K spots, measured by fields. epe (mm), missing: (K, D, M) at D exposures.
 
     dose: (rows, columns) mJ/mm² of the first spot, f32, on `grid`, which has every `_every`-th pixel of the
     scene's.  areas: as in `MeasureJob`.
@@ -168,6 +168,7 @@ class FieldsMeasured:
     grid: Grid
     dose: Floats
     areas: CuredAreas | None
+    exposures: tuple[float, ...]
 
     @classmethod
     def of(
@@ -220,13 +221,14 @@ class FieldsMeasured:
                 inside, _ = partition.core(field)
                 rows, columns = (slice(-(-one.start // every), -(-one.stop // every)) for one in inside)
                 dose[rows, columns] = found.dose
-        return cls(epe, missing, grid, dose, CuredAreas.added(parts) if parts else None)
+        areas_of_all = CuredAreas.added(parts) if parts else None
+        return cls(epe, missing, grid, dose, areas_of_all, tuple(exposures))
 
     def printed(self, scene: Scene) -> tuple[Edges, PrintFigures]:
-        """The edges at the first exposure in focus, and the figures of that print."""
+        """The edges in focus at relative dose 1, and the figures of that print."""
         assert self.areas is not None, "areas were not asked for"
-        samples = scene.samples
-        edges = Edges(samples.xy, samples.normal, self.epe[0, 0], self.missing[0, 0], samples.corner)
+        samples, one = scene.samples, self.exposures.index(1.0)
+        edges = Edges(samples.xy, samples.normal, self.epe[0, one], self.missing[0, one], samples.corner)
         worst = judged(edges, self.dose, scene.on(self.grid))
         return edges, print_figures(self.areas, edges, worst, scene)
 

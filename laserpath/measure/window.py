@@ -41,7 +41,7 @@ from laserpath.measure.exposure import Exposure
 from laserpath.physics import optics
 from laserpath.physics.dose import accurate_model
 from laserpath.types import Machine, Toolpath
-from laserpath.types.results import KeyFigures, ProcessWindow, Variation
+from laserpath.types.results import KeyFigures, Measurement, ProcessWindow, Variation
 
 DOSES = (0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2)
 """Relative doses."""
@@ -58,7 +58,34 @@ def process_window(
     path: the executed path, such as `MachineProgram.executed`.
     At dose 1 and width 1 the errors are those of `measure.exposure`.
     """
-    epe, missing = edges_of(path, scene, doses, widths)
+    return _summed(*edges_of(path, scene, doses, widths), scene, doses, widths)
+
+
+def print_and_window(
+    exposure: Exposure, widths: Sequence[float] = WIDTHS
+) -> tuple[Measurement, ProcessWindow | None]:
+    """An executed print, and the process window of its path; of a large design in one pass over its fields.
+
+    None for a resin with kinetics, whose edges no dose tells.
+    """
+    scene, program = exposure.scene, exposure.program
+    if scene.resin.kinetics is not None:
+        return exposure.executed, None
+    if Partition.of(scene.grid, scene.fwhm).single:
+        return exposure.executed, process_window(program.executed, scene, widths=widths)
+    every = sorted({1.0, DEFOCUS, *widths}, key=lambda width: (width != 1.0, width != DEFOCUS, width))
+    spots = [optics.widened(scene.spot, width) for width in every]
+    found = FieldsMeasured.of(program.executed_parts, scene, spots, DOSES)
+    edges, figures = found.printed(scene)
+    some = [every.index(width) for width in widths]
+    window = _summed(found.epe[some], found.missing[some], scene, DOSES, widths)
+    return Measurement(figures, program.motion, found.grid, found.dose, edges), window
+
+
+def _summed(
+    epe: Floats, missing: Bools, scene: Scene, doses: Sequence[float], widths: Sequence[float]
+) -> ProcessWindow:
+    """The process window of what `edges_of` finds; `epe` is overwritten."""
     error = np.divide(epe, scene.fwhm, out=epe)  # (F, D, M)
     return ProcessWindow(
         dose=np.array(doses),

@@ -34,7 +34,7 @@ from laserpath.machine.powers import energies, to_levels
 from laserpath.machine.program import MachineProgram
 from laserpath.measure import Limit, inspect, rounded_off
 from laserpath.measure.exposure import Exposure, lost_in_motion, missing
-from laserpath.measure.window import WIDTHS, process_window
+from laserpath.measure.window import WIDTHS, print_and_window
 from laserpath.operators.volume import cured_depth
 from laserpath.physics.dose import usual_model
 from laserpath.planning.curve.follow import too_wide
@@ -51,7 +51,7 @@ from laserpath.planning.unconstrained import EVALUATIONS, is_wanted, unconstrain
 from laserpath.report import PageData, PageText, Picture
 from laserpath.report.wording import number
 from laserpath.types import Design, Process, Settings, Target, Toolpath
-from laserpath.types.results import Measurement, Report, Sensitivity, Solution
+from laserpath.types.results import Measurement, ProcessWindow, Report, Sensitivity, Solution
 
 _SAME_FWHM = 5e-4
 """Difference of two mean edge errors, in FWHM, up to which neither print counts as worse, because positions
@@ -229,12 +229,15 @@ def _finished(start: Toolpath, solution: Solution, task: Task, others: tuple[str
     # Written again, even if a tolerance has measured its path: its header has the warnings, too.
     exposure = Exposure(_program(solution, task, warnings), scene, solution.toolpath)
     first = Exposure(_shipped(start, task), scene, start).executed
-    if worse := worse_than_start(exposure.executed, first, task):
+    widths = sorted({*WIDTHS, settings.blur})
+    measured = print_and_window(exposure, widths)
+    if worse := worse_than_start(measured[0], first, task):
         solution, warnings = replace(solution, toolpath=start, written=None), (*strong, worse, *others)
         exposure = Exposure(_shipped(start, task, warnings), scene, start)
+        measured = print_and_window(exposure, widths)
     shipped, first = exposure.program, _lasting(first, task)
     check_exposes(shipped.executed, shipped.path, solution.toolpath, design, process, settings)
-    result = _reported(exposure, first, solution, task, warnings)
+    result = _reported(exposure, measured, first, solution, task, warnings)
     return Plan(design, process, settings, start, solution, shipped, result)
 
 
@@ -293,11 +296,16 @@ def _shipped(path: Toolpath, task: Task, warnings: Iterable[str] = ()) -> Machin
 
 
 def _reported(
-    exposure: Exposure, start: Measurement, solution: Solution, task: Task, warnings: tuple[str, ...]
+    exposure: Exposure,
+    measured: tuple[Measurement, ProcessWindow | None],
+    start: Measurement,
+    solution: Solution,
+    task: Task,
+    warnings: tuple[str, ...],
 ) -> Report:
-    """The measurements of the shipped program and of its starting curve."""
+    """The measurements of the shipped program, which is `measured`, and of its starting curve."""
     scene, shipped, process = task.scene, exposure.program, task.process
-    executed, by_dose = exposure.executed, process.resin.kinetics is None
+    (executed, window), by_dose = measured, process.resin.kinetics is None
     # Of a resin with kinetics the path is corrected to convert what is drawn: no dose is aimed at.
     commanded = _lasting(exposure.of(solution.toolpath), task) if by_dose else None
     inspection = inspect(executed, scene)
@@ -314,9 +322,7 @@ def _reported(
             *phase_warnings(shipped.run, process),
             *slow_host(process.machine),
         ),
-        window=process_window(shipped.executed, scene, widths=sorted({*WIDTHS, task.settings.blur}))
-        if by_dose
-        else None,
+        window=window,
         inspection=inspection,
         unfinished=solution.unfinished,
         stopped=solution.stopped,

@@ -11,8 +11,9 @@ is nearly the best choice for the whole.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 import shapely
@@ -80,6 +81,11 @@ _LINE_FWHM, _LINE_LENGTH, _WIDE_SHARE = 1.5, 8.0, 0.1
 """Largest width of a drawing's lines for which strokes are tried, least mean length of a line, relative to
 its width, and largest share of the area in wider parts. A larger width or share tries strokes, in vain, where
 lines need several beside each other; a smaller length tries them for dots."""
+
+
+_TILE, _RIM = 4096, 64
+"""Pixels along a tile in which the nearest regions are looked for, and around it. A larger tile takes more
+memory; a wider rim finds regions that are further away, where a pixel is dark whatever the curve is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,10 +294,10 @@ class _Trial:
         time_weight = weight_for(task.settings)
         sent = executable(best, process.spot, process.machine, share_of_peak(time_weight))
         executed = MachineProgram.of(exported(sent, process), process).executed
-        loss = objective.per_pixel(model.dose(executed))
-        unit = unit_of(task.design, process.machine)
-        times = time_weight / unit * regions.times(best, process)
-        score: Floats = times + np.bincount(regions.nearest.ravel(), loss.ravel(), regions.count)
+        unit = unit_of(task.design, task.machine)
+        score: Floats = time_weight / unit * regions.times(best, process)
+        for rows, loss in objective.by_pixel(model.dose(executed)):
+            score += np.bincount(regions.nearest[rows].ravel(), loss.ravel(), regions.count)
         lines = [shapely.LineString(stroke) for stroke in strokes]
         middles = shapely.get_coordinates(shapely.line_interpolate_point(lines, 0.5, normalized=True))
         return cls(path, best, task, strokes, regions.at(middles), score, regions)
@@ -314,7 +320,10 @@ class _Trial:
 
 @dataclass(frozen=True, slots=True)
 class _Regions:
-    """nearest: (rows, columns) index of the region nearest to each pixel.  count: number of regions."""
+    """nearest: (rows, columns) index of the region nearest to each pixel.  count: number of regions.
+
+    On a large grid a pixel far from all of them may have one that is not nearest.
+    """
 
     target: Target
     nearest: Indices
@@ -326,8 +335,15 @@ class _Regions:
         label, count = ndimage.label(inside, structure=np.ones((3, 3)))
         if count <= 1:  # 0: the design is too small to cover any pixel
             return cls(target, np.zeros(inside.shape, dtype=np.int32), 1)
-        rows, columns = ndimage.distance_transform_edt(~inside, return_distances=False, return_indices=True)
-        return cls(target, label[rows, columns] - 1, count)
+        nearest = np.zeros_like(label)
+        for core, around, there in _tiles(inside.shape):
+            if inside[around].any():
+                index = ndimage.distance_transform_edt(
+                    ~inside[around], return_distances=False, return_indices=True
+                )
+                rows, columns = (one[there] for one in index)
+                nearest[core] = label[around][rows, columns] - 1
+        return cls(target, nearest, count)
 
     def at(self, xy: Floats) -> Indices:
         """(K,) the region nearest to each point; xy: (K, 2) mm."""
@@ -345,3 +361,16 @@ class _Regions:
         owner = self.at(middle[np.minimum(after, len(path) - 1)])
         times: Floats = np.bincount(owner, duration, self.count).astype(np.float64)
         return times
+
+
+Window = tuple[slice, slice]
+
+
+def _tiles(shape: tuple[int, ...]) -> Iterator[tuple[Window, Window, Window]]:
+    """The tiles of a picture (rows, columns): each, the same with its rim, and where it is in that."""
+    for row, column in product(*(range(0, n, _TILE) for n in shape)):
+        starts = [max(k - _RIM, 0) for k in (row, column)]
+        core = slice(row, row + _TILE), slice(column, column + _TILE)
+        around = slice(starts[0], row + _TILE + _RIM), slice(starts[1], column + _TILE + _RIM)
+        inner = [slice(k - a, k - a + _TILE) for k, a in zip((row, column), starts, strict=True)]
+        yield core, around, (inner[0], inner[1])

@@ -14,7 +14,7 @@ from laserpath.measure import DEFOCUS, edge_errors, edges_at, inspect
 from laserpath.measure.by_field import FieldsMeasured, LinesByField, LitLines
 from laserpath.measure.exposure import Exposure
 from laserpath.measure.figures import cure_figures
-from laserpath.measure.window import process_window
+from laserpath.measure.window import print_and_window, process_window
 from laserpath.physics import optics
 from laserpath.physics.dose import accurate_model
 from laserpath.types import Grid, Resin, Toolpath
@@ -74,6 +74,21 @@ def test_a_window_is_that_of_the_whole(scene: Scene, path: Toolpath) -> None:
             assert window.missing_edges[k, j] == pytest.approx(edges.missing.sum(), abs=2)
             error = np.abs(edges.epe).mean() / FWHM
             assert window.epe_mean[k, j] == pytest.approx(error, rel=5e-3)
+
+
+@pytest.mark.slow
+def test_the_print_and_its_window_are_found_together(scene: Scene, path: Toolpath) -> None:
+    """As one after the other."""
+
+    class Program:
+        motion, executed_parts, executed = None, (path,), path
+
+    print_, window = print_and_window(Exposure(Program(), scene), (1.0, 1.3))
+    alone, edges = Exposure(Program(), scene).of(path), process_window(path, scene, widths=(1.0, 1.3))
+    assert print_.figures == alone.figures
+    assert (print_.dose == alone.dose).all()
+    assert (print_.edges.epe == alone.edges.epe).all()
+    assert window.as_dict() == edges.as_dict()
 
 
 def test_a_large_exposure_is_measured_by_fields(scene: Scene, path: Toolpath, monkeypatch) -> None:

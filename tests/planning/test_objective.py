@@ -188,9 +188,15 @@ def test_the_dose_is_not_written_to_and_the_loss_is_the_same_again():
 
 def test_the_pixels_add_up_to_the_loss():
     dose = disc_dose(0.33)
-    each = objective(DISC).per_pixel(dose)
+    each = np.concatenate([part for _, part in objective(DISC).by_pixel(dose)])
     assert each.shape == dose.shape and each.min() >= 0
     assert each.sum() == pytest.approx(objective(DISC)(dose)[0], rel=1e-9)
+
+
+def test_multiples_of_a_dose_have_the_loss_that_each_has():
+    made, factors = objective(DISC, edge_weight=0.05), np.array([0.7, 1.0, 1.4])
+    each = [made(factor * disc_dose(0.33))[0] for factor in factors]
+    np.testing.assert_allclose(made.at_factors(disc_dose(0.33), factors), each, rtol=1e-9)
 
 
 @pytest.mark.parametrize("real", [np.float32, np.float64])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import shapely
 from builders import FWHM, SPOT, design
+from scipy import ndimage
 
 from laserpath import plan
 from laserpath.base.arrays import runs
@@ -82,7 +83,7 @@ def test_a_candidate_is_scored_by_what_is_executed(monkeypatch):
 
     monkeypatch.setattr(start.MachineProgram, "of", dark)
     unlit = trial_of(task)
-    nothing = Objective.of(task.scene).per_pixel(np.zeros(task.scene.grid.shape)).sum()
+    nothing = Objective.of(task.scene)(np.zeros(task.scene.grid.shape))[0]
     regions, weight = _Regions.of(task.scene.target), TIME_WEIGHTS[task.settings.quality]
     times = weight / unit_of(task.design, task.machine) * regions.times(unlit.path, PROCESS).sum()
     assert unlit.score.sum() == pytest.approx(nothing + times, rel=1e-3)
@@ -96,6 +97,17 @@ def test_regions_share_out_the_whole_grid_by_nearness():
     assert set(np.unique(regions.nearest)) == {0, 1}
     left, right = regions.at(np.array([[2.8, 1.5], [3.0, 1.5]]))
     assert left != right
+
+
+def test_regions_are_the_same_tile_by_tile(monkeypatch):
+    """Near them; further away all curves are dark."""
+    target = rasterise(TWO, grid_for(TWO, SPOT, 4))
+    whole = _Regions.of(target).nearest
+    monkeypatch.setattr(start, "_TILE", 32)
+    monkeypatch.setattr(start, "_RIM", 16)
+    near = ndimage.distance_transform_edt(target.coverage == 0) < 16
+    assert not near.all()
+    np.testing.assert_array_equal(_Regions.of(target).nearest[near], whole[near])
 
 
 @pytest.mark.slow

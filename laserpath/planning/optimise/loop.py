@@ -43,6 +43,9 @@ path become slower."""
 _DOSES = (1e-30, 1e30)
 """Range of critical doses, in the resin's unit, whose slopes and sums fit into single precision."""
 
+_AT_ONCE = 1 << 24
+"""Pixels of a dose that are averaged at a time: more take more memory."""
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:
@@ -126,17 +129,23 @@ def dose_to_size(start: EnergyPath, model: DoseModel, objective: Objective, mach
             f"is not between {low:g} and {high:g}, so single precision cannot hold it"
         )
     dose = model.line_dose(start.xy, start.energy)
-    inside = float(np.average(dose, weights=objective.scene.target.coverage))
+    inside = _average(dose, objective.scene.target.coverage)
     middle = objective.scene.resin.critical_dose / max(inside, 1e-12)
 
     def best(factors: Floats) -> float:
-        losses = [objective(dose * dose.dtype.type(k))[0] for k in factors]
-        return float(factors[int(np.argmin(losses))])
+        return float(factors[int(np.argmin(objective.at_factors(dose, factors)))])
 
     coarse = best(middle * np.geomspace(0.4, 6, 15))
     nearer = best(coarse * np.geomspace(0.82, 1.22, 7))
     factor = best(nearer * np.geomspace(0.93, 1.07, 9))
     return within_power(replace(start, energy=factor * start.energy), machine, model.spot)
+
+
+def _average(values: Floats, weights: Floats) -> float:
+    """The weighted mean of an array (rows, columns), of a large one by parts, which takes less memory."""
+    rows = max(1, _AT_ONCE // values.shape[1])
+    parts = [slice(first, first + rows) for first in range(0, len(values), rows)]
+    return float(sum((values[part] * weights[part]).sum() for part in parts) / weights.sum())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -25,6 +25,7 @@ The dose terms are compiled, pixel by pixel and edge by edge.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -241,29 +242,54 @@ class Objective:
     def __call__(self, dose: Floats) -> tuple[float, Floats]:
         """(loss, ∂loss/∂D), the slope per unit of dose and in the dtype of `dose`."""
         slope = np.zeros_like(dose)
-        step = max(1, _STRIP_PIXELS // dose.shape[1])
-        strips = [slice(r, r + step) for r in range(0, len(dose), step)]
-        each = map if min(len(strips), cpu_count()) == 1 else pool().map
-        # Added in the order of the rows, whatever the number of processors.
-        loss = self.scale * sum(each(lambda rows: self._strip(dose[rows], rows, slope[rows]), strips))
+
+        def strip(rows: slice) -> float:
+            return self._strip(dose[rows], rows, slope[rows])
+
+        loss = self.scale * sum(_each(strip, _strips(dose)))
         if self.edge is not None:
             loss += self.edge.add(dose, 1 / self.scene.critical_dose, self.edge_weight, slope)
         return loss, slope
 
-    def per_pixel(self, dose: Floats) -> Floats:
-        """(rows, columns) contribution of each pixel to L."""
-        total, step = np.empty_like(dose), max(1, _STRIP_PIXELS // dose.shape[1])
-        for first in range(0, len(dose), step):
-            rows = slice(first, first + step)
-            u, coverage = dose[rows] / self.scene.critical_dose, self.scene.target.coverage[rows]
+    def at_factors(self, dose: Floats, factors: Floats) -> Floats:
+        """(K,) L + w_e E of multiples of a dose (rows, columns), which is read strip by strip."""
+        per_critical = factors / self.scene.critical_dose
+
+        def strip(rows: slice) -> Floats:
+            part, unused = dose[rows], np.zeros_like(dose[rows])
+            return np.array([self._area(part, rows, per, unused) for per in per_critical])
+
+        loss: Floats = self.scale * sum(_each(strip, _strips(dose)))
+        if self.edge is not None:
+            loss += self.edge_weight * self.edge.at_factors(dose, per_critical)
+        return loss
+
+    def by_pixel(self, dose: Floats) -> Iterator[tuple[slice, Floats]]:
+        """Rows of a dose (rows, columns), strip by strip, and the contribution of each pixel to L."""
+        for rows in _strips(dose):
+            u, coverage = dose[rows] / self.scene.critical_dose, self.scene.coverage[rows]
             loss = OVER_DOSE_WEIGHT * np.maximum(u - self.over.limit, 0) ** 2
             for d, weight in DOSE_WINDOW:
                 loss += weight * (1 / (1 + np.exp(-self.contrast * (d * u - 1))) - coverage) ** 2
-            total[rows] = self.scale * loss
-        return total
+            yield rows, self.scale * loss
 
     def _strip(self, dose: Floats, rows: slice, slope: Floats) -> float:
         """The loss of some rows, without `scale`; their part of ∂L/∂D is added to `slope`."""
-        coverage, per_critical = self.scene.coverage[rows], 1 / self.scene.critical_dose
-        loss = area(dose, coverage, per_critical, self.contrast, _WINDOW, self.scale, slope)
-        return float(loss + OVER_DOSE_WEIGHT * self.over.add(dose, slope))
+        return self._area(dose, rows, 1 / self.scene.critical_dose, slope)
+
+    def _area(self, dose: Floats, rows: slice, per_critical: float, slope: Floats) -> float:
+        """`_strip` of u = `per_critical` D."""
+        over = replace(self.over, per_critical=per_critical)
+        loss = area(dose, self.scene.coverage[rows], per_critical, self.contrast, _WINDOW, self.scale, slope)
+        return float(loss + OVER_DOSE_WEIGHT * over.add(dose, slope))
+
+
+def _strips(dose: Floats) -> list[slice]:
+    """Some rows after the other, of as many pixels as one thread takes at a time."""
+    step = max(1, _STRIP_PIXELS // dose.shape[1])
+    return [slice(first, first + step) for first in range(0, len(dose), step)]
+
+
+def _each(work: Callable[[slice], Any], strips: Sequence[slice]) -> Iterable[Any]:
+    """The results of work(rows) in the order of the rows, whatever the number of processors."""
+    return map(work, strips) if min(len(strips), cpu_count()) == 1 else pool().map(work, strips)
