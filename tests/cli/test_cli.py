@@ -20,7 +20,7 @@ from typing import Any
 import click
 import numpy as np
 import pytest
-from commands import run
+from commands import Answer, Captured, Refused, run
 
 import gcode
 import laserpath
@@ -68,6 +68,13 @@ class Library:
         self.received: tuple[Process, Settings] | None = None
         self.iterating: Callable[[int], None] = lambda k: None
 
+    def change(self, **parts: Any) -> None:
+        """Change parts of the plan's report, and figures of it as executed."""
+        report = self.plan.report
+        figures = {name: parts.pop(name) for name in parts.keys() & report.executed.figures.as_dict()}
+        executed = replace(report.executed, figures=replace(report.executed.figures, **figures))
+        self.plan = replace(self.plan, report=replace(report, executed=executed, **parts))
+
     def __call__(
         self, design: str, process: Process, settings: Settings, progress: Callable[[Progress], None]
     ) -> Plan:
@@ -101,7 +108,7 @@ def beside(design: Path) -> list[str]:
 # What it writes and says
 
 
-def test_the_bare_command_plans_for_real(design: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_bare_command_plans_for_real(design: Path, capsys: Captured) -> None:
     assert run("plan", "square.svg", "--iterations", "5") == 0
     assert beside(design) == NAMES
     printed = capsys.readouterr()
@@ -110,11 +117,8 @@ def test_the_bare_command_plans_for_real(design: Path, capsys: pytest.CaptureFix
     assert "Traceback" not in printed.err
 
 
-def test_json_is_all_there_is_on_stdout(
-    design: Path, library: Library, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run("plan", "square.svg", "-o", "out/deep", "--json") == 0
-    content = json.loads(capsys.readouterr().out)
+def test_json_is_all_there_is_on_stdout(design: Path, library: Library, answer: Answer) -> None:
+    content = answer("plan", "square.svg", "-o", "out/deep")
     assert sorted(Path(f).name for f in content["files"]) == NAMES
     assert all(Path(f).is_file() for f in content["files"])
     assert content["within_tolerance"] is True
@@ -124,12 +128,10 @@ def test_json_is_all_there_is_on_stdout(
 
 
 @pytest.mark.slow
-def test_sensitivity_is_computed_on_request_only(design: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sensitivity_is_computed_on_request_only(design: Path, answer: Answer) -> None:
     given = ("plan", "square.svg", "--iterations", "10", "--initial", "contour")
-    assert run(*given, "--json") == 0
-    assert json.loads(capsys.readouterr().out)["sensitivity"] is None
-    assert run(*given, "--json", "--sensitivity") == 0
-    content = json.loads(capsys.readouterr().out)
+    assert answer(*given)["sensitivity"] is None
+    content = answer(*given, "--sensitivity")
     found = content["sensitivity"]
     assert found["planned"]["epe_mean"] == content["executed"]["epe_mean"]
     assert len(found["disturbed"]) > 5
@@ -140,7 +142,7 @@ def test_sensitivity_is_computed_on_request_only(design: Path, capsys: pytest.Ca
 
 
 def test_a_stopped_plan_is_not_disturbed(
-    design: Path, library: Library, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    design: Path, library: Library, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stop(k: int) -> None:
         if k == 5:
@@ -173,21 +175,15 @@ def test_a_plan_is_kept_if_its_sensitivity_fails(
     assert beside(design) == NAMES
 
 
-def test_json_has_null_for_what_is_no_number(
-    design: Path, library: Library, capsys: pytest.CaptureFixture[str]
-) -> None:
-    report = library.plan.report
-    figures = replace(report.executed.figures, pv_band=float("nan"), epe_max=float("inf"))
-    library.plan = replace(
-        library.plan, report=replace(report, executed=replace(report.executed, figures=figures))
-    )
+def test_json_has_null_for_what_is_no_number(design: Path, library: Library, capsys: Captured) -> None:
+    library.change(pv_band=float("nan"), epe_max=float("inf"))
     assert run("plan", "square.svg", "--json") == 0
     content = json.loads(capsys.readouterr().out, parse_constant=lambda name: pytest.fail(name))
     assert content["executed"]["pv_band"] is content["executed"]["epe_max"] is None
 
 
-def test_quiet_says_only_warnings(design: Path, library: Library, capsys: pytest.CaptureFixture[str]) -> None:
-    library.plan = replace(library.plan, report=replace(library.plan.report, warnings=("text is thin",)))
+def test_quiet_says_only_warnings(design: Path, library: Library, capsys: Captured) -> None:
+    library.change(warnings=("text is thin",))
     assert run("plan", "square.svg", "--quiet") == 0
     printed = capsys.readouterr()
     assert printed.out == ""
@@ -196,23 +192,17 @@ def test_quiet_says_only_warnings(design: Path, library: Library, capsys: pytest
 
 
 def test_a_dose_above_the_limit_is_in_the_first_line(
-    design: Path, library: Library, capsys: pytest.CaptureFixture[str]
+    design: Path, library: Library, capsys: Captured
 ) -> None:
-    report = library.plan.report
-    hot = replace(report.executed, figures=replace(report.executed.figures, dose_max=9.0))
-    library.plan = replace(library.plan, report=replace(report, executed=hot))
+    library.change(dose_max=9.0)
     assert run("plan", "square.svg") == 0
     assert "up to 9.00 × the critical dose" in capsys.readouterr().out
 
 
 def test_the_table_has_lengths_in_micrometres_and_in_fwhm(
-    design: Path, library: Library, capsys: pytest.CaptureFixture[str]
+    design: Path, library: Library, capsys: Captured
 ) -> None:
-    report = library.plan.report
-    figures = replace(report.executed.figures, epe_mean=0.25, missing_edges=3, samples=77)
-    library.plan = replace(
-        library.plan, report=replace(report, executed=replace(report.executed, figures=figures))
-    )
+    library.change(epe_mean=0.25, missing_edges=3, samples=77)
     assert run("plan", "square.svg") == 0
     out = capsys.readouterr().out
     assert "25 µm (0.25)" in out
@@ -223,7 +213,7 @@ def test_the_table_has_lengths_in_micrometres_and_in_fwhm(
 
 
 def test_a_missed_tolerance_writes_the_files_and_exits_with_3(
-    design: Path, library: Library, capsys: pytest.CaptureFixture[str]
+    design: Path, library: Library, capsys: Captured
 ) -> None:
     assert run("plan", "square.svg", "--max-epe", "0.001um") == 3
     assert beside(design) == NAMES
@@ -232,72 +222,49 @@ def test_a_missed_tolerance_writes_the_files_and_exits_with_3(
 
 
 def test_the_quality_is_in_the_table_and_in_the_program(
-    design: Path, library: Library, capsys: pytest.CaptureFixture[str]
+    design: Path, library: Library, capsys: Captured
 ) -> None:
     assert run("plan", "square.svg", "--quality", "draft") == 0
     assert "draft quality" in capsys.readouterr().out
     assert re.search(r"Settings: .*\bquality standard\b", library.plan.program)
 
 
-def test_json_has_the_process_window(
-    design: Path, library: Library, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_json_has_the_process_window(design: Path, library: Library, answer: Answer) -> None:
     one = np.full((1, 2), 0.1)
     window = laserpath.ProcessWindow(np.array([1.0, 1.1]), np.ones(1), one, one, one, 0 * one, 77)
-    library.plan = replace(library.plan, report=replace(library.plan.report, window=window))
-    assert run("plan", "square.svg", "--json") == 0
-    content = json.loads(capsys.readouterr().out)["window"]
+    library.change(window=window)
+    content = answer("plan", "square.svg")["window"]
     assert (content["dose"], content["epe_mean"], content["samples"]) == ([1.0, 1.1], [[0.1, 0.1]], 77)
 
 
 def test_json_has_the_limit_and_what_cannot_be_printed(
-    design: Path, library: Library, capsys: pytest.CaptureFixture[str]
+    design: Path, library: Library, answer: Answer
 ) -> None:
-    report = library.plan.report
-    assert report.limit
+    limit = library.plan.report.limit
     gap = laserpath.types.results.Unprintable("gap", True, (1.5, 1.25), 0.015, 0.2, np.arange(3))
-    library.plan = replace(
-        library.plan, report=replace(report, limit=replace(report.limit, unprintable=(gap,)))
-    )
-    assert run("plan", "square.svg", "--json") == 0
-    content = json.loads(capsys.readouterr().out)["limit"]
+    library.change(limit=replace(limit, unprintable=(gap,)))
+    content = answer("plan", "square.svg")["limit"]
     assert content.pop("unprintable") == ["1 gap closes at (1.500, 1.250) mm"]
     assert content.keys() == {"epe_mean", "epe_p95", "missing_edges", "iou"}
-    assert content == {key: getattr(report.limit.figures, key) for key in content}
-    library.plan = replace(library.plan, report=replace(report, limit=None))
-    assert run("plan", "square.svg", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["limit"] is None
+    assert content == {key: getattr(limit.figures, key) for key in content}
+    library.change(limit=None)
+    assert answer("plan", "square.svg")["limit"] is None
 
 
-def test_the_limit_is_one_line_of_the_summary(
-    design: Path, library: Library, capsys: pytest.CaptureFixture[str]
-) -> None:
-    report = library.plan.report
-    assert report.limit
-    best = replace(report.limit.figures, epe_mean=0.04, missing_edges=3, samples=77)
-    executed = replace(report.executed.figures, epe_mean=0.05)
-    library.plan = replace(
-        library.plan,
-        report=replace(
-            report,
-            executed=replace(report.executed, figures=executed),
-            limit=replace(report.limit, figures=best),
-        ),
-    )
+def test_the_limit_is_one_line_of_the_summary(design: Path, library: Library, capsys: Captured) -> None:
+    limit = library.plan.report.limit
+    best = replace(limit.figures, epe_mean=0.04, missing_edges=3, samples=77)
+    library.change(epe_mean=0.05, limit=replace(limit, figures=best))
     assert run("plan", "square.svg") == 0
     (line,) = [line for line in capsys.readouterr().out.splitlines() if "imit" in line]
-    assert (
-        line
-        == "Limit of this spot: 4.0 µm (0.040) on average, 3 of 77 edges missing; plan: 1.2 × as executed"
-    )
-    library.plan = replace(library.plan, report=replace(report, limit=None))
+    told = "4.0 µm (0.040) on average, 3 of 77 edges missing; plan: 1.2 × as executed"
+    assert line == f"Limit of this spot: {told}"
+    library.change(limit=None)
     assert run("plan", "square.svg") == 0
     assert "imit" not in capsys.readouterr().out
 
 
-def test_frame_writes_a_framing_pass_and_warns(
-    design: Path, library: Library, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_frame_writes_a_framing_pass_and_warns(design: Path, library: Library, capsys: Captured) -> None:
     assert run("plan", "square.svg", "--frame") == 0
     assert beside(design) == ["square.frame.gcode", *NAMES]
     assert "the framing pass is dark" in capsys.readouterr().err
@@ -307,7 +274,7 @@ def test_frame_writes_a_framing_pass_and_warns(
 
 
 def test_no_colours_or_bars_where_there_is_no_terminal(
-    design: Path, library: Library, capsys: pytest.CaptureFixture[str]
+    design: Path, library: Library, capsys: Captured
 ) -> None:
     run("plan", "square.svg")
     printed = capsys.readouterr()
@@ -388,9 +355,7 @@ def test_the_defaults_that_the_help_states_are_true() -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["profiles", "--help"], ["plan", "--help"]])
-def test_examples_in_the_help_stand_line_by_line(
-    capsys: pytest.CaptureFixture[str], arguments: list[str]
-) -> None:
+def test_examples_in_the_help_stand_line_by_line(capsys: Captured, arguments: list[str]) -> None:
     assert run(*arguments) == 0
     printed = capsys.readouterr().out
     assert "\\b" not in printed and "\b" not in printed
@@ -448,7 +413,7 @@ def test_examples_in_the_help_stand_line_by_line(
     ],
 )  # fmt: skip
 def test_bad_input_is_one_sentence_and_writes_nothing(
-    design: Path, capsys: pytest.CaptureFixture[str], arguments: str, words: str
+    design: Path, capsys: Captured, arguments: str, words: str
 ) -> None:
     assert run(*arguments.split()) == 2
     printed = capsys.readouterr()
@@ -463,23 +428,21 @@ def test_bad_input_is_one_sentence_and_writes_nothing(
 
 
 @pytest.mark.parametrize("text", ["", "not xml", SQUARE[:60], "<svg/>", "<html/>"])
-def test_a_bad_design_is_one_sentence(design: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
+def test_a_bad_design_is_one_sentence(design: Path, refused: Refused, text: str) -> None:
     design.write_text(text)
-    assert run("plan", "square.svg", "-o", "new") == 2
-    (line,) = capsys.readouterr().err.splitlines()
+    (line,) = refused("plan", "square.svg", "-o", "new").splitlines()
     assert line.startswith("laserpath: ")
     assert beside(design) == []
 
 
 def test_an_error_of_the_gcode_package_is_a_sentence_too(
-    design: Path, library: Library, capsys: pytest.CaptureFixture[str]
+    design: Path, library: Library, refused: Refused
 ) -> None:
     def fail(k: int) -> None:
         raise gcode.GcodeError("feed 1 is too slow")
 
     library.iterating = fail
-    assert run("plan", "square.svg") == 2
-    assert capsys.readouterr().err.splitlines()[2:] == ["laserpath: feed 1 is too slow"]
+    assert refused("plan", "square.svg").splitlines()[2:] == ["laserpath: feed 1 is too slow"]
 
 
 def test_a_fault_of_ours_is_not_passed_off_as_bad_input(design: Path, library: Library) -> None:
@@ -569,7 +532,7 @@ def test_ctrl_c_at_a_real_terminal(tmp_path: Path, presses: int, code: int) -> N
 # Help, version, profiles
 
 
-def test_the_help_of_plan_has_every_option_exit_code_and_example(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_of_plan_has_every_option_exit_code_and_example(capsys: Captured) -> None:
     run("plan", "--help")
     text = capsys.readouterr().out
     command = cli.commands_by_name()["plan"]
@@ -583,7 +546,7 @@ def test_the_help_of_plan_has_every_option_exit_code_and_example(capsys: pytest.
         assert words in text
 
 
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_version(capsys: Captured) -> None:
     assert run("--version") == 0
     assert capsys.readouterr().out == f"laserpath {laserpath.__version__}\n"
 

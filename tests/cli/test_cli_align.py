@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from commands import run
+from commands import Answer, Captured, Refused, run
 
 import gcode
 from laserpath.config import project, request
@@ -38,9 +37,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.slow
-def test_a_plan_is_where_the_marks_are_and_says_how_well(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("plan", "bar.svg", *QUICK, "--align", "marks.csv", "--align-fit", "rotation", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
+def test_a_plan_is_where_the_marks_are_and_says_how_well(answer: Answer) -> None:
+    told = answer("plan", "bar.svg", *QUICK, "--align", "marks.csv", "--align-fit", "rotation")
     rotation = told["alignment"]["rotation_deg"]
     assert rotation["value"] == pytest.approx(20, abs=rotation["half_of_95_percent"])
     assert 0 < rotation["half_of_95_percent"] < 0.2
@@ -77,17 +75,15 @@ def test_the_head_of_the_program_has_the_marks_for_another_plan() -> None:
 
 
 @pytest.mark.slow
-def test_a_project_names_its_table_of_marks(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_project_names_its_table_of_marks(folder: Path, answer: Answer) -> None:
     """Relative to its own folder, as every file that it names; `simulate` finds the design there, too."""
     (folder / "job").mkdir()
     for name in ("bar.svg", "marks.csv"):
         Path(name).rename(folder / "job" / name)
     Path("job/laserpath.toml").write_text('align = "marks.csv"\nalign_fit = "rotation"\n')
-    assert run("plan", "job/bar.svg", *QUICK, "--json") == 0
-    planned = json.loads(capsys.readouterr().out)
+    planned = answer("plan", "job/bar.svg", *QUICK)
     assert planned["alignment"]["fit"] == "rotation"
-    assert run("simulate", "bar.gcode", "--design", "job/bar.svg", "--json") == 0
-    simulated = json.loads(capsys.readouterr().out)
+    simulated = answer("simulate", "bar.gcode", "--design", "job/bar.svg")
     assert simulated["executed"]["epe_mean"] == pytest.approx(planned["executed"]["epe_mean"], rel=0.1)
 
 
@@ -102,11 +98,8 @@ def test_a_project_names_its_table_of_marks(folder: Path, capsys: pytest.Capture
         (["--align-fit", "scale"], "--align-fit scale needs marks"),
     ],
 )
-def test_bad_marks_are_one_sentence(
-    options: list[str], words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run("plan", "bar.svg", *options) == 2
-    assert words in capsys.readouterr().err
+def test_bad_marks_are_one_sentence(options: list[str], words: str, refused: Refused) -> None:
+    assert words in refused("plan", "bar.svg", *options)
     assert not Path("bar.gcode").exists()
 
 
@@ -121,7 +114,9 @@ def visited(name: str) -> list[list[float]]:
     return np.unique(moves.xy, axis=0).round(3).tolist()
 
 
-def test_a_tour_waits_at_each_mark_and_its_table_aligns_a_plan(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_tour_waits_at_each_mark_and_its_table_aligns_a_plan(
+    capsys: Captured, answer: Answer, refused: Refused
+) -> None:
     """Mirrored, at another place: the table has the places of the file all the same."""
     marks = ("--marks", "A:0,0", "--marks", "B:3,0", "--marks", "C:3,3")
     assert run("marks", "bar.svg", *marks, "--mirror", "x", "--origin", "page", "--offset", "10,20") == 0
@@ -140,11 +135,9 @@ def test_a_tour_waits_at_each_mark_and_its_table_aligns_a_plan(capsys: pytest.Ca
     lines = zip(told.splitlines()[1:], found, strict=True)
     rows = [row.removesuffix(",,") + f",{place}" for row, place in lines]
     Path("bar.marks.csv").write_text("\n".join((told.splitlines()[0], *rows)))
-    assert run("marks", "bar.svg", *marks) == 2
-    assert "has places that would be lost" in capsys.readouterr().err
+    assert "has places that would be lost" in refused("marks", "bar.svg", *marks)
     mirrored = ("--mirror", "x", "--align-fit", "rotation")
-    assert run("plan", "bar.svg", "--align", "bar.marks.csv", *mirrored, *QUICK, "--json") == 0
-    told = json.loads(capsys.readouterr().out)
+    told = answer("plan", "bar.svg", "--align", "bar.marks.csv", *mirrored, *QUICK)
     assert told["alignment"]["rotation_deg"]["value"] == pytest.approx(20, abs=0.001)
 
 
@@ -155,7 +148,7 @@ def test_a_second_tour_goes_where_the_first_alignment_says() -> None:
     assert "G4 P2\n" in Path("bar.marks.gcode").read_text()
 
 
-def test_a_dim_tour_says_what_it_leaves(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dim_tour_says_what_it_leaves(capsys: Captured) -> None:
     machine = ("--machine", "linuxcnc-stage-405", "--marks", "C:3,3", "--marks", "5,3")
     assert run("marks", "bar.svg", *machine, "--dim", "--wait", "0.5") == 0
     assert "the light leaves 0.25 % of the critical dose at a mark" in capsys.readouterr().err
@@ -166,7 +159,7 @@ def test_a_dim_tour_says_what_it_leaves(capsys: pytest.CaptureFixture[str]) -> N
     assert moves.on.sum() == 2 and moves.still[moves.on].all()
 
 
-def test_there_is_a_program_for_each_mark_on_demand(capsys: pytest.CaptureFixture[str]) -> None:
+def test_there_is_a_program_for_each_mark_on_demand(capsys: Captured) -> None:
     for _ in range(2):  # a table in which nothing is filled in yet may be written again
         assert run("marks", "bar.svg", "--marks", "A/1:0,0", "--marks", "3,0", "--each", "-o", "out") == 0
     assert sorted(path.name for path in Path("out").iterdir()) == [
@@ -190,9 +183,6 @@ def test_there_is_a_program_for_each_mark_on_demand(capsys: pytest.CaptureFixtur
         (["--marks", "1,0", "--dim", "--wait", "5"], "the weakest light of machine 'generic 405 nm GRBL"),
     ],
 )
-def test_a_tour_that_cannot_be_is_one_sentence(
-    options: list[str], words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run("marks", "bar.svg", *options) == 2
-    assert words in capsys.readouterr().err
+def test_a_tour_that_cannot_be_is_one_sentence(options: list[str], words: str, refused: Refused) -> None:
+    assert words in refused("marks", "bar.svg", *options)
     assert not Path("bar.marks.csv").exists()

@@ -12,7 +12,7 @@ from pathlib import Path
 import boards
 import pytest
 from boards import box, gerber
-from commands import run
+from commands import Captured, Refused, run
 
 import laserpath
 import laserpath.report
@@ -39,7 +39,7 @@ def exposed(program: str) -> tuple[float, ...]:
     return tuple(map(float, found.groups()))
 
 
-def test_a_program_for_each_side_with_one_zero(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_program_for_each_side_with_one_zero(capsys: Captured) -> None:
     assert run("board", "s.zip", *QUICK, "--json", "--frame", "-o", "out") == 0
     printed = capsys.readouterr()
     said = json.loads(printed.out)
@@ -65,7 +65,7 @@ def test_a_program_for_each_side_with_one_zero(capsys: pytest.CaptureFixture[str
 
 
 @pytest.mark.slow
-def test_python_plans_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+def test_python_plans_the_same(capsys: Captured) -> None:
     settings = Settings(iterations=2, initial="contour", report="brief")
     plans = laserpath.plan_board("s.zip", Process(Spot(fwhm=0.2)), settings, BoardExposure(mirror="y"))
     assert list(plans.plans) == ["top-copper", "bottom-copper"]
@@ -76,7 +76,7 @@ def test_python_plans_the_same(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.slow
-def test_a_table_of_all_layers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_table_of_all_layers(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     monkeypatch.setattr(laserpath.report, "render_colours", lambda *_: "<html></html>")
     assert run("board", "s.zip", *QUICK, "--layers", "top-copper", "--panel", "2x1", "--gap", "1mm") == 0
     printed = capsys.readouterr()
@@ -87,9 +87,7 @@ def test_a_table_of_all_layers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
 
 
 @pytest.mark.slow
-def test_layers_have_settings_of_their_own(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_layers_have_settings_of_their_own(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     """In the order of the project, or of --layers; what is off, or not listed, has no program."""
     monkeypatch.setattr(laserpath.report, "render_colours", lambda *_: "<html></html>")
     table = '[[layers]]\nname = "{}"\n{}\n'
@@ -116,9 +114,7 @@ def test_layers_have_settings_of_their_own(
 
 
 @pytest.mark.slow
-def test_the_other_side_needs_its_table_alone(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_other_side_needs_its_table_alone(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     """The first run writes it, with the same marks, and prints the command with all that was chosen."""
     monkeypatch.setattr(laserpath.report, "render_colours", lambda *_: "<html></html>")
     Path("the marks.csv").write_text(
@@ -183,7 +179,7 @@ def test_the_other_side_needs_its_table_alone(
     ],
 )
 def test_bad_input_is_one_sentence_and_nothing_is_written(
-    arguments: str, sentence: str, capsys: pytest.CaptureFixture[str]
+    arguments: str, sentence: str, refused: Refused
 ) -> None:
     Path("text.txt").write_text("nothing")
     Path("my.kicad_pcb").write_text("(kicad_pcb (version 20221018)\n")
@@ -198,21 +194,23 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(
     boards.write(Path("two"))
     Path("two/a-Edge_Cuts.gbr").write_bytes(gerber(box(0, 0, 30, 40)))
     boards.write(Path("inches"), b=boards.drill(*boards.HOLES, unit="INCH"))
-    assert run("board", *arguments.split(), "-o", "out") == 2
-    errors = [line for line in capsys.readouterr().err.splitlines() if not line.startswith("See ")]
+    errors = [
+        line
+        for line in refused("board", *arguments.split(), "-o", "out").splitlines()
+        if not line.startswith("See ")
+    ]
     assert sentence in errors[-1]
     assert not Path("out").exists()
 
 
-def test_plan_says_what_a_board_is_for(capsys: pytest.CaptureFixture[str]) -> None:
+def test_plan_says_what_a_board_is_for(refused: Refused) -> None:
     shutil.copy("b/b.drl", "holes.drl")
     for given in ("s.zip", "b", "holes.drl"):
-        assert run("plan", given) == 2
-        assert "`laserpath board`" in capsys.readouterr().err
+        assert "`laserpath board`" in refused("plan", given)
 
 
 def test_each_layer_says_what_it_means_before_it_is_planned(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     class Told(Exception):
         pass

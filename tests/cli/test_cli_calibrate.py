@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import numpy as np
 import pytest
-from commands import run
+from commands import Answer, Captured, Refused, run
 
 from laserpath import calibration
 from laserpath.calibration import profiles as written
@@ -49,9 +49,7 @@ def files(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_chart_is_written_and_its_size_printed_before(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_chart_is_written_and_its_size_printed_before(folder: Path, capsys: Captured) -> None:
     assert run("calibrate", "-o", "out", "--name", "first") == 0
     assert files(folder / "out") == ["first.csv", "first.gcode", "first.svg"]
     printed = capsys.readouterr()
@@ -59,9 +57,8 @@ def test_a_chart_is_written_and_its_size_printed_before(
     assert run("check", "out/first.gcode", "--strict") == 0
 
 
-def test_a_chart_as_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("calibrate", "--json", "--around", "35mJ/cm2", "--spot-fwhm", "80um") == 0
-    content = json.loads(capsys.readouterr().out)
+def test_a_chart_as_json(folder: Path, answer: Answer) -> None:
+    content = answer("calibrate", "--around", "35mJ/cm2", "--spot-fwhm", "80um")
     assert content["items"] > 60 and content["write_time_s"] > 10 and len(content["files"]) == 3
     low, high = content["line_energy_mJ_per_mm"]
     assert low < 0.35 * 0.08 / 0.8734 < high
@@ -80,15 +77,14 @@ def test_a_chart_as_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     ],
 )
 def test_a_chart_that_cannot_be(
-    folder: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], words: str
+    folder: Path, refused: Refused, arguments: tuple[str, ...], words: str
 ) -> None:
-    assert run("calibrate", *arguments) == 2
-    assert words in capsys.readouterr().err
+    assert words in refused("calibrate", *arguments)
     assert files(folder) == []
 
 
 @pytest.mark.slow
-def test_a_fit_writes_profiles_that_can_be_read(sheet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_fit_writes_profiles_that_can_be_read(sheet: Path, capsys: Captured) -> None:
     assert run("fit", "chart.csv", "--name", "mine", "--speed", "4") == 0
     assert files(sheet.parent) == ["chart.csv", "mine.fit.svg", "mine.resin.toml", "mine.spot.toml"]
     printed = capsys.readouterr()
@@ -129,10 +125,9 @@ def test_a_layer_is_cured_through_by_the_working_curve(sheet: Path) -> None:
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_a_fit_as_json(sheet: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_fit_as_json(sheet: Path, answer: Answer) -> None:
     arguments = ("--spot", "gaussian", "--width-error", "3um", "--depth-error", "5um", "--robust")
-    assert run("fit", "chart.csv", "--json", *arguments) == 0
-    content = json.loads(capsys.readouterr().out)
+    content = answer("fit", "chart.csv", *arguments)
     assert {e["name"] for e in content["estimates"]} >= {
         "fwhm", "critical_dose", "penetration_depth", "reciprocity",
     }  # fmt: skip
@@ -146,9 +141,7 @@ _PAIRS = "id,kind,along,power_mW,speed_mm_per_s,length_um,gap_um,offset_um\n" + 
 """Offsets, um, of a laser that is 1 ms late and an axis with 30 um of slack."""
 
 
-def test_pairs_alone_give_the_machine_s_values_alone(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pairs_alone_give_the_machine_s_values_alone(folder: Path, capsys: Captured, answer: Answer) -> None:
     (folder / "pairs.csv").write_text(_PAIRS)
     assert run("fit", "pairs.csv", "--machine", "grbl-diode-405", "-o", "out") == 0
     assert files(folder / "out") == ["pairs.machine.toml"]
@@ -157,8 +150,7 @@ def test_pairs_alone_give_the_machine_s_values_alone(
     assert run("fit", "pairs.csv", "-o", "out") == 0
     told = capsys.readouterr().out
     assert "fit again with --machine FILE" in told and "wrote nothing" in told
-    assert run("fit", "pairs.csv", "--json") == 0
-    assert list(json.loads(capsys.readouterr().out)) == ["files", "mechanics", "focus"]
+    assert list(answer("fit", "pairs.csv")) == ["files", "mechanics", "focus"]
 
 
 @pytest.mark.parametrize(
@@ -173,27 +165,24 @@ def test_pairs_alone_give_the_machine_s_values_alone(
 )
 @pytest.mark.usefixtures("undrawn")
 def test_a_sheet_that_tells_nothing_leaves_nothing(
-    folder: Path, capsys: pytest.CaptureFixture[str], content: str, words: str
+    folder: Path, refused: Refused, content: str, words: str
 ) -> None:
     (folder / "bad.csv").write_text(content)
-    assert run("fit", "bad.csv") == 2
-    printed = capsys.readouterr().err
+    printed = refused("fit", "bad.csv")
     assert words in printed and printed.count("\n") == 1
     assert files(folder) == ["bad.csv"]
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_a_missing_sheet_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("fit", "no.csv") == 2
-    assert "'no.csv' cannot be read: No such file" in capsys.readouterr().err
+def test_a_missing_sheet_is_named(folder: Path, refused: Refused) -> None:
+    assert "'no.csv' cannot be read: No such file" in refused("fit", "no.csv")
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_layers_need_depths(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_layers_need_depths(folder: Path, refused: Refused) -> None:
     rows = "".join(f"{1.4**k},10,{40 + 8 * k}\n" for k in range(6))
     (folder / "a.csv").write_text("power_mW,speed_mm_per_s,width_um\n" + rows)
-    assert run("fit", "a.csv", "--layer", "50") == 2
-    assert "e_c was not found" in capsys.readouterr().err
+    assert "e_c was not found" in refused("fit", "a.csv", "--layer", "50")
     assert files(folder) == ["a.csv"]
 
 
@@ -217,7 +206,7 @@ def square(folder: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_a_matrix_of_a_design(square: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_matrix_of_a_design(square: Path, capsys: Captured) -> None:
     text = (
         profiles.text("machine", "grbl-diode-405")
         .replace("# z_travel_mm", "z_travel_mm")
@@ -236,7 +225,7 @@ def test_a_matrix_of_a_design(square: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.slow
-def test_a_matrix_says_what_it_wrote(square: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_matrix_says_what_it_wrote(square: Path, capsys: Captured) -> None:
     """Also with the origin of a project beside it, which says nothing here."""
     Path("laserpath.toml").write_text('origin = "own"\noffset = "-1,-1mm"\n')
     assert run("matrix", "square.svg", *MATRIX, "--dose", "0.9,1.1") == 0
@@ -264,9 +253,8 @@ def test_a_matrix_says_what_it_wrote(square: Path, capsys: pytest.CaptureFixture
     ],
 )
 def test_a_matrix_that_cannot_be(
-    square: Path, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], words: str
+    square: Path, refused: Refused, arguments: tuple[str, ...], words: str
 ) -> None:
-    assert run("matrix", "square.svg", *MATRIX, *arguments) == 2
-    printed = capsys.readouterr().err
+    printed = refused("matrix", "square.svg", *MATRIX, *arguments)
     assert words in printed and "Traceback" not in printed
     assert files(square.parent) == ["square.svg"]

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from commands import run
+from commands import Captured, Refused, run
 
 from laserpath.base import limits
 from laserpath.base.errors import InputError
@@ -34,9 +34,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_a_sound_file_is_one_sentence_and_exit_code_0(
-    program: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_sound_file_is_one_sentence_and_exit_code_0(program: Path, capsys: Captured) -> None:
     assert run("check", str(program)) == 0
     printed = capsys.readouterr()
     (line,) = printed.out.splitlines()
@@ -45,9 +43,7 @@ def test_a_sound_file_is_one_sentence_and_exit_code_0(
     assert printed.err == ""
 
 
-def test_an_error_is_a_line_to_click_on_and_exit_code_1(
-    program: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_error_is_a_line_to_click_on_and_exit_code_1(program: Path, capsys: Captured) -> None:
     program.write_text(SOUND.replace("G1 X11 Y2 S500", "G1 X299 Y-1 F9000 S500"))
     assert run("check", str(program)) == 1
     lines = capsys.readouterr().out.splitlines()
@@ -57,7 +53,7 @@ def test_an_error_is_a_line_to_click_on_and_exit_code_1(
     assert lines[-1].startswith("sound.gcode: 2 errors, no warnings; ")
 
 
-def test_a_warning_counts_only_with_strict(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_warning_counts_only_with_strict(program: Path, capsys: Captured) -> None:
     program.write_text(SOUND.replace("M5\nM2\n", "M2\n"))
     assert run("check", str(program)) == 0
     first = capsys.readouterr().out
@@ -68,7 +64,7 @@ def test_a_warning_counts_only_with_strict(program: Path, capsys: pytest.Capture
     assert run("check", str(program), "--strict") == 0
 
 
-def test_quiet_says_only_findings(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_quiet_says_only_findings(program: Path, capsys: Captured) -> None:
     assert run("check", str(program), "--quiet") == 0
     assert capsys.readouterr().out == ""
     program.write_text(SOUND.replace("X999", "X11").replace("M4 S0", "M4 S0 ; no!"))
@@ -77,7 +73,7 @@ def test_quiet_says_only_findings(program: Path, capsys: pytest.CaptureFixture[s
     assert line.startswith("sound.gcode:3: error: ")
 
 
-def test_json_is_all_there_is_on_stdout(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_is_all_there_is_on_stdout(program: Path, capsys: Captured) -> None:
     program.write_text(SOUND.replace("X11 Y2", "X301 Y2"))
     assert run("check", str(program), "--json") == 1
     content = json.loads(capsys.readouterr().out)
@@ -91,9 +87,7 @@ def test_json_is_all_there_is_on_stdout(program: Path, capsys: pytest.CaptureFix
     assert 15.6 < content["write_time_s"] < 16.5
 
 
-def test_the_dialect_may_be_another_than_the_machine_s(
-    program: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_dialect_may_be_another_than_the_machine_s(program: Path, capsys: Captured) -> None:
     assert run("check", str(program), "--dialect", "klipper") == 1
     assert "nothing is exposed: S is ignored by klipper" in capsys.readouterr().out
     Path("mine.toml").write_text('base = "grbl"\nunknown = ["G17"]\n')
@@ -101,7 +95,7 @@ def test_the_dialect_may_be_another_than_the_machine_s(
     assert "sound.gcode:1: error: G17 is unknown to mine" in capsys.readouterr().out
 
 
-def test_the_machine_may_be_a_file(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_machine_may_be_a_file(program: Path, capsys: Captured) -> None:
     text = profiles.text("machine", profiles.DEFAULTS["machine"])
     Path("small.toml").write_text(text.replace("size_mm = [300, 200]", "size_mm = [10, 10]"))
     assert run("check", str(program), "--machine", "small.toml") == 1
@@ -112,7 +106,7 @@ def test_the_machine_may_be_a_file(program: Path, capsys: pytest.CaptureFixture[
     ("travel", "found"), [("[0, 2]", ""), ("[0, 1]", "error: Z 1.5 mm is outside 0…1 mm")]
 )
 def test_the_machine_s_profile_says_how_far_z_goes(
-    program: Path, capsys: pytest.CaptureFixture[str], travel: str, found: str
+    program: Path, capsys: Captured, travel: str, found: str
 ) -> None:
     """Without it a program that moves Z is warned of."""
     program.write_text(program.read_text().replace("G1 X11", "G0 Z1.5\nG1 X11"))
@@ -125,7 +119,7 @@ def test_the_machine_s_profile_says_how_far_z_goes(
     assert "nothing is known about the machine's range in Z" in capsys.readouterr().out
 
 
-def test_any_bytes_are_findings_not_a_traceback(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_any_bytes_are_findings_not_a_traceback(program: Path, capsys: Captured) -> None:
     program.write_bytes(bytes(range(256)) * 3)
     assert run("check", str(program)) == 1
     printed = capsys.readouterr()
@@ -145,12 +139,9 @@ def test_any_bytes_are_findings_not_a_traceback(program: Path, capsys: pytest.Ca
     ],
 )
 def test_wrong_usage_is_a_sentence_and_exit_code_2(
-    program: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+    program: Path, refused: Refused, arguments: list[str], words: str
 ) -> None:
-    assert run("check", *arguments) == 2
-    printed = capsys.readouterr()
-    assert words in printed.err
-    assert printed.out == ""
+    assert words in refused("check", *arguments)
 
 
 def test_a_closed_stdin_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,16 +150,14 @@ def test_a_closed_stdin_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
         limits.stdin()
 
 
-def test_an_empty_dialect_is_not_the_machine_s(program: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("check", str(program), "--dialect", "") == 2
-    assert "dialect '' is unknown" in capsys.readouterr().err
+def test_an_empty_dialect_is_not_the_machine_s(program: Path, refused: Refused) -> None:
+    assert "dialect '' is unknown" in refused("check", str(program), "--dialect", "")
 
 
 @pytest.mark.parametrize("command", [("check",), ("simulate",), ("compare", "sound.gcode"), ("slicer",)])
-def test_a_drawing_is_sent_to_plan(
-    program: Path, command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_drawing_is_sent_to_plan(program: Path, command: tuple[str, ...], refused: Refused) -> None:
     Path("text.svg").write_text(f'<svg xmlns="http://www.w3.org/2000/svg"><path d="{"M0 0h1" * 40}"/></svg>')
-    assert run(*command, "text.svg") == 2
-    assert "text.svg is a drawing (SVG), not G-code: `laserpath plan text.svg`" in capsys.readouterr().err
+    assert "text.svg is a drawing (SVG), not G-code: `laserpath plan text.svg`" in refused(
+        *command, "text.svg"
+    )
     assert [path.name for path in sorted(Path().iterdir())] == ["sound.gcode", "text.svg"]

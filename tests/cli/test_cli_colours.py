@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
-from commands import run
+from commands import Answer, Refused, run
 
 import laserpath.report
 from laserpath.config import profiles
@@ -33,9 +32,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_program_for_each_colour_with_its_resin(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("plan", "two.svg", "--colours", "2", "--colour-resin", "blue=my.toml", *QUICK, "--json") == 0
-    said = json.loads(capsys.readouterr().out)
+def test_a_program_for_each_colour_with_its_resin(answer: Answer) -> None:
+    said = answer("plan", "two.svg", "--colours", "2", "--colour-resin", "blue=my.toml", *QUICK)
     names = ["two-1-red", "two-2-blue"]
     files = [f"{name}.{end}" for name in names for end in ("gcode", "toolpath.svg", "report.html")]
     assert said["files"] == [*files, "two.colours.html"]
@@ -48,7 +46,7 @@ def test_a_program_for_each_colour_with_its_resin(capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.slow
-def test_a_project_can_say_it_all(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_project_can_say_it_all(refused: Refused) -> None:
     """The resin's file is relative to the project; --colour on the command line plans one of them."""
     Path("sub").mkdir()
     Path("two.svg").rename("sub/two.svg")
@@ -57,8 +55,7 @@ def test_a_project_can_say_it_all(capsys: pytest.CaptureFixture[str]) -> None:
     project.write_text(
         'design = "two.svg"\ncolours = 2\ncolour_resin = ["blue=./my.toml", "1=./none.toml"]\n'
     )
-    assert run("plan", "--project", str(project), *QUICK) == 2
-    assert "sub/none.toml' is missing" in capsys.readouterr().err
+    assert "sub/none.toml' is missing" in refused("plan", "--project", str(project), *QUICK)
     project.write_text('design = "two.svg"\ncolours = 2\n')
     assert run("plan", "--project", str(project), "--colour", "blue", "-o", "out", *QUICK) == 0
     assert sorted(path.name.partition(".")[0] for path in Path("out").iterdir()) == ["two-2-blue"] * 3
@@ -94,9 +91,12 @@ def test_a_project_can_say_it_all(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 def test_bad_input_is_one_sentence_and_nothing_is_written(
-    arguments: str, sentence: str, capsys: pytest.CaptureFixture[str]
+    arguments: str, sentence: str, refused: Refused
 ) -> None:
-    assert run("plan", *arguments.split(), "-o", "out") == 2
-    errors = [line for line in capsys.readouterr().err.splitlines() if not line.startswith("See ")]
+    errors = [
+        line
+        for line in refused("plan", *arguments.split(), "-o", "out").splitlines()
+        if not line.startswith("See ")
+    ]
     assert sentence in errors[-1]
     assert not Path("out").exists()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 import pytest
 import shapely
 from builders import design
-from commands import run
+from commands import Answer, Captured, Refused, run
 from test_cli_simulate import SQUARE, hatch, names
 
 import laserpath
@@ -86,7 +85,7 @@ def test_names_are_short_where_they_tell_files_apart(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_it_writes_one_page_and_says_which_is_better(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    folder: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.undo()
     monkeypatch.chdir(folder)
@@ -128,11 +127,8 @@ def test_a_browser_shows_the_page_without_a_complaint_and_a_phone_all_of_its_wid
         browser.close()
 
 
-def test_json_has_each_program_and_the_best_of_each_figure(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run("compare", "job.nc", "plan.gcode", "--design", "square.svg", "--json") == 0
-    content = json.loads(capsys.readouterr().out)
+def test_json_has_each_program_and_the_best_of_each_figure(folder: Path, answer: Answer) -> None:
+    content = answer("compare", "job.nc", "plan.gcode", "--design", "square.svg")
     assert [p["program"] for p in content["programs"]] == ["job.nc", "plan.gcode"]
     assert content["figures"]["epe_mean"]["best"] == ["plan.gcode"]
     assert content["figures"]["epe_mean"]["better"] == "low"
@@ -161,14 +157,11 @@ def test_names_of_the_user_s_cannot_break_the_page() -> None:
     ],
 )
 def test_bad_input_is_a_sentence_exit_code_2_and_no_file(
-    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+    folder: Path, refused: Refused, arguments: list[str], words: str
 ) -> None:
     Path("dark.nc").write_text(hatch(s=0))
     before = names(folder)
-    assert run("compare", *arguments) == 2
-    printed = capsys.readouterr()
-    assert words in printed.err
-    assert printed.out == ""
+    assert words in refused("compare", *arguments)
     assert names(folder) == before
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from commands import run
+from commands import Captured, Refused, run
 
 from laserpath.calibration.charts import Chart
 
@@ -37,7 +37,7 @@ def chart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_a_file_that_cannot_be_written_is_named_before_anything_is_computed(
-    chart: Path, arguments: tuple[str, ...], taken: str, capsys: pytest.CaptureFixture[str]
+    chart: Path, arguments: tuple[str, ...], taken: str, refused: Refused
 ) -> None:
     """No program is read either: b.gcode does not exist, and a.gcode has nothing to expose."""
     (chart / "square.svg").write_text(
@@ -48,8 +48,7 @@ def test_a_file_that_cannot_be_written_is_named_before_anything_is_computed(
     (chart / taken).touch()
     (chart / taken).chmod(0o444)
     before = sorted(chart.iterdir())
-    assert run(*arguments) == 2
-    assert f"{taken}' cannot be written: it is there already, and read-only\n" in capsys.readouterr().err
+    assert f"{taken}' cannot be written: it is there already, and read-only\n" in refused(*arguments)
     assert sorted(chart.iterdir()) == before
 
 
@@ -70,7 +69,7 @@ def signalled(write: Callable[..., object], number: int, *, late: bool) -> Calla
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("late", [False, True])
 def test_a_command_that_is_stopped_says_what_is_written(
-    number: int, late: bool, chart: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    number: int, late: bool, chart: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     handlers = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGHUP)
     monkeypatch.setattr(Chart, "write", signalled(Chart.write, number, late=late))
@@ -96,7 +95,7 @@ def test_a_full_disk_for_stdout_is_one_sentence(
     arguments: tuple[str, ...],
     chart: Path,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    capsys: Captured,
 ) -> None:
     with FULL.open("w") as full, monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", full)
@@ -127,7 +126,7 @@ def test_a_reader_that_has_gone_changes_no_exit_code(chart: Path) -> None:
 
 
 def test_a_signal_in_a_destructor_prints_no_traceback(
-    chart: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    chart: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
 ) -> None:
     class Fragile:
         def __del__(self) -> None:

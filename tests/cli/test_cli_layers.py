@@ -10,7 +10,7 @@ from typing import NamedTuple
 import boards
 import numpy as np
 import pytest
-from commands import run
+from commands import Answer, Captured, Refused, run
 
 import laserpath
 import laserpath.report
@@ -79,7 +79,7 @@ def lit(program: str) -> Lit:
     return Lit(path.xy[:-1][path.on], path.xy[1:][path.on], path.length[path.on].sum(), energy, light)
 
 
-def estimated(*arguments: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
+def estimated(*arguments: str, capsys: Captured) -> list[str]:
     """The names of the designs of which `laserpath estimate` speaks."""
     assert run("estimate", *arguments, "--json") == 0
     return [one["name"] for one in json.loads(capsys.readouterr().out)["designs"]]
@@ -90,7 +90,7 @@ def commands(program: str) -> list[str]:
     return [line for line in Path(program).read_text().splitlines() if not line.startswith(";")]
 
 
-def test_a_layer_gets_its_dose_in_its_passes_and_others_none(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_layer_gets_its_dose_in_its_passes_and_others_none(capsys: Captured) -> None:
     """The squares are alike: 1.2 times the dose is 1.2 times the light, of which each pass has half."""
     strong = layer("strong", "dose = 1.2", "passes = 2")
     project(strong, layer("plain", "passes = 2"), layer("other", "on = false"))
@@ -117,15 +117,14 @@ def test_a_layer_gets_its_dose_in_its_passes_and_others_none(capsys: pytest.Capt
 
 
 @pytest.mark.slow
-def test_each_layer_is_judged_by_the_threshold_of_its_resin(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_layer_is_judged_by_the_threshold_of_its_resin(answer: Answer) -> None:
     """A resin of 1.5 times the critical dose gets that much light; a dose without unit multiplies it."""
     project(
         layer("plain"),
         layer("strong", 'resin = "my.toml"'),
         layer("other", 'resin = "my.toml"', "dose = 2", 'quality = "draft"'),
     )
-    assert run("plan", "--json", "--save-project", "-o", "out") == 0
-    said = json.loads(capsys.readouterr().out)["layers"]
+    said = answer("plan", "--save-project", "-o", "out")["layers"]
     assert [one["resin"] for one in said] == ["generic 405 nm resin", "mine", "mine"]
     plain, strong, other = (lit(f"out/three-{name}.gcode").light for name in PLACES)
     assert strong / plain == pytest.approx(1.5, rel=0.01)
@@ -140,11 +139,10 @@ def test_each_layer_is_judged_by_the_threshold_of_its_resin(capsys: pytest.Captu
 
 
 @pytest.mark.slow
-def test_a_joined_program_exposes_the_layers_one_after_the_other(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_joined_program_exposes_the_layers_one_after_the_other(answer: Answer) -> None:
     """It leaves what the programs of the layers leave together, in their order, and none of what is off."""
     project(layer("strong", "dose = 1.5"), layer("plain"), layer("other", "on = false"))
-    assert run("plan", "--joined", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["files"][-1] == "three.gcode"
+    assert answer("plan", "--joined")["files"][-1] == "three.gcode"
     whole, strong, plain = (lit(f"three{end}.gcode") for end in ("", "-strong", "-plain"))
     assert whole.energy == pytest.approx(strong.energy + plain.energy, rel=1e-3)
     first, last = whole.begins[0], whole.begins[-1]
@@ -164,7 +162,7 @@ def test_a_joined_program_exposes_the_layers_one_after_the_other(capsys: pytest.
 
 
 @pytest.mark.slow
-def test_a_layer_is_followed_and_another_filled(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_layer_is_followed_and_another_filled(capsys: Captured) -> None:
     """The project that is saved plans the same again, and a program's head says which is which."""
     name = "a long name of a layer with lines so that a head folds it"
     text = Path("three.svg").read_text()
@@ -195,7 +193,7 @@ def test_a_layer_is_followed_and_another_filled(capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.slow
-def test_one_layer_of_several_keeps_its_settings_and_its_place(capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_layer_of_several_keeps_its_settings_and_its_place(capsys: Captured) -> None:
     project(layer("plain"), layer("strong", "passes = 2"), layer("other", "on = false"))
     assert run("plan", "--layer", "strong", "--json", "--origin", "design") == 0
     printed = capsys.readouterr()
@@ -206,7 +204,7 @@ def test_one_layer_of_several_keeps_its_settings_and_its_place(capsys: pytest.Ca
     assert not Path("three-plain.gcode").exists()
 
 
-def test_layers_on_the_command_line_choose_and_order(capsys: pytest.CaptureFixture[str]) -> None:
+def test_layers_on_the_command_line_choose_and_order(capsys: Captured) -> None:
     project(layer("plain"), layer("strong", "passes = 2"), layer("other", "on = false"))
     assert estimated("--layers", "other,strong", capsys=capsys) == ["three-other", "three-strong"]
     Path("laserpath.toml").unlink()
@@ -216,7 +214,7 @@ def test_layers_on_the_command_line_choose_and_order(capsys: pytest.CaptureFixtu
     ]
 
 
-def test_the_layers_of_a_project_are_those_of_its_design(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_layers_of_a_project_are_those_of_its_design(capsys: Captured) -> None:
     """Another drawing beside it has the other settings alone."""
     project(layer("plain"))
     Path("other.svg").write_text(Path("three.svg").read_text().replace("label", "title"))
@@ -225,7 +223,7 @@ def test_the_layers_of_a_project_are_those_of_its_design(capsys: pytest.CaptureF
 
 
 @pytest.mark.slow
-def test_colours_have_settings_in_the_same_tables(capsys: pytest.CaptureFixture[str]) -> None:
+def test_colours_have_settings_in_the_same_tables(capsys: Captured) -> None:
     """By number or name, in the order of the tables; what is not listed is left out, with a warning."""
     text = Path("three.svg").read_text()
     for colour in ("red", "blue", "lime"):
@@ -271,11 +269,14 @@ def test_colours_have_settings_in_the_same_tables(capsys: pytest.CaptureFixture[
     ],
 )
 def test_bad_input_is_one_sentence_and_nothing_is_written(
-    tables: str, arguments: str, sentence: str, capsys: pytest.CaptureFixture[str]
+    tables: str, arguments: str, sentence: str, refused: Refused
 ) -> None:
     project(tables)
-    assert run("plan", *arguments.split(), "-o", "out") == 2
-    errors = [line for line in capsys.readouterr().err.splitlines() if not line.startswith("See ")]
+    errors = [
+        line
+        for line in refused("plan", *arguments.split(), "-o", "out").splitlines()
+        if not line.startswith("See ")
+    ]
     assert sentence in errors[-1]
     assert not Path("out").exists()
 
@@ -283,7 +284,7 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(
 # A new project
 
 
-def test_a_new_project_lists_the_layers_and_plans_them(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_new_project_lists_the_layers_and_plans_them(capsys: Captured) -> None:
     """As it is, it plans every layer that is shown alike."""
     text = Path("three.svg").read_text().replace('"other">', '"other" style="display:none">')
     Path("three.svg").write_text(text)
@@ -298,7 +299,7 @@ def test_a_new_project_lists_the_layers_and_plans_them(capsys: pytest.CaptureFix
     assert estimated(capsys=capsys) == ["three-plain", "three-strong"]
 
 
-def test_what_a_new_project_has_as_comments_can_be_used(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_new_project_has_as_comments_can_be_used(capsys: Captured) -> None:
     assert run("new-project", "three.svg") == 0
     file = Path("laserpath.toml")
     file.write_text(re.sub(r"^# (\w+ = )", r"\1", file.read_text(), flags=re.MULTILINE))
@@ -308,20 +309,21 @@ def test_what_a_new_project_has_as_comments_can_be_used(capsys: pytest.CaptureFi
     assert run("estimate", "--json") == 0
 
 
-def test_a_new_project_stands_beside_its_design_and_replaces_none(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_new_project_stands_beside_its_design_and_replaces_none(refused: Refused) -> None:
     Path("sub").mkdir()
     Path("three.svg").rename("sub/three.svg")
     assert run("new-project", "sub/three.svg", "--resin", "my.toml") == 0
     assert 'resin = "../my.toml"' in Path("sub/laserpath.toml").read_text()
     Path("sub/laserpath.toml").write_text("mine")
-    assert run("new-project", "sub/three.svg") == 2
-    assert "laserpath.toml' is there already, and would be lost; --force" in capsys.readouterr().err
+    assert "laserpath.toml' is there already, and would be lost; --force" in refused(
+        "new-project", "sub/three.svg"
+    )
     assert Path("sub/laserpath.toml").read_text() == "mine"
     assert run("new-project", "sub/three.svg", "--force") == 0
     assert read_project("sub/laserpath.toml").design == Path("sub/three.svg")
 
 
-def test_a_new_project_lists_colours_if_there_are_no_layers(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_new_project_lists_colours_if_there_are_no_layers(capsys: Captured) -> None:
     """Those of one name by their numbers; of several layers, if they are asked for."""
     squares = "".join(
         f'<rect x="{x}" y="0" width="{1 + x / 10}" height="1" fill="{colour}"/>'
@@ -342,7 +344,7 @@ def test_a_new_project_lists_colours_if_there_are_no_layers(capsys: pytest.Captu
 
 
 @pytest.mark.slow
-def test_a_new_project_of_a_board_is_in_its_folder(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_new_project_of_a_board_is_in_its_folder(capsys: Captured, answer: Answer) -> None:
     boards.write(Path("b"))
     Path("b/odd.gbr").write_bytes(boards.gerber(boards.pads()))
     assert run("new-project", "b") == 0
@@ -356,8 +358,7 @@ def test_a_new_project_of_a_board_is_in_its_folder(capsys: pytest.CaptureFixture
     boards.archive(Path("s.zip"), boards.small())
     assert run("new-project", "s.zip") == 0
     capsys.readouterr()
-    assert run("board", "--iterations", "2", "--initial", "contour", "--report", "brief", "--json") == 0
-    said = json.loads(capsys.readouterr().out)
+    said = answer("board", "--iterations", "2", "--initial", "contour", "--report", "brief")
     assert [one["layer"] for one in said["layers"]] == ["top-copper", "bottom-copper"]
 
 
@@ -373,16 +374,15 @@ def test_a_new_project_of_a_board_is_in_its_folder(capsys: pytest.CaptureFixture
     ],
 )
 def test_no_project_is_written_of_what_cannot_be_read(
-    arguments: str, sentence: str, capsys: pytest.CaptureFixture[str]
+    arguments: str, sentence: str, refused: Refused
 ) -> None:
     Path("empty").mkdir()
-    assert run("new-project", *arguments.split()) == 2
-    assert re.search(sentence, capsys.readouterr().err)
+    assert re.search(sentence, refused("new-project", *arguments.split()))
     assert not list(Path().rglob("laserpath.toml"))
 
 
 def test_files_that_cannot_be_written_are_named_before_anything_is_planned(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, refused: Refused
 ) -> None:
     """The pass around all layers is one file; none of them has a pass of its own."""
 
@@ -393,6 +393,5 @@ def test_files_that_cannot_be_written_are_named_before_anything_is_planned(
     for name, sentence in (("three", "'three.frame.gcode'"), ("three-plain", "it is planned")):
         place = Path(f"{name}.frame.gcode")
         place.mkdir()
-        assert run("plan", "three.svg", "--layers", "plain,strong", "--frame", "-q") == 2
-        assert sentence in capsys.readouterr().err
+        assert sentence in refused("plan", "three.svg", "--layers", "plain,strong", "--frame", "-q")
         place.rmdir()

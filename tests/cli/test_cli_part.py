@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import trimesh
 from builders import SPOKEN
-from commands import run
+from commands import Answer, Captured, Refused, run
 from sets import one_fast
 
 import gcode
@@ -59,7 +59,7 @@ def lit(program: str, z: float) -> np.ndarray:
 
 
 def test_a_part_is_one_program_and_equal_layers_are_planned_once(
-    planned: list[float], capsys: pytest.CaptureFixture[str]
+    planned: list[float], capsys: Captured
 ) -> None:
     assert run("plan", "part.stl", "--layer", "100um", *QUICK[:-1], "--settle", "1.5", "--json") == 0
     out, err = capsys.readouterr()
@@ -83,7 +83,7 @@ def test_a_part_is_one_program_and_equal_layers_are_planned_once(
 
 @pytest.mark.slow
 def test_an_interrupted_run_goes_on_and_ends_with_the_same_bytes(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, refused: Refused
 ) -> None:
     """It is stopped while the second of two different layers is solved, and only that one is solved again."""
     arguments = ("plan", "part.stl", "--layer", "0.25mm", *QUICK)
@@ -105,12 +105,11 @@ def test_an_interrupted_run_goes_on_and_ends_with_the_same_bytes(
     assert Path("out/part.gcode").read_bytes() == Path("at-once/part.gcode").read_bytes()
     kept.parent.mkdir()
     kept.write_text("{")
-    assert run(*arguments, "-o", "out", "--resume") == 2
-    assert "of an interrupted run cannot be read: remove it" in capsys.readouterr().err
+    assert "of an interrupted run cannot be read: remove it" in refused(*arguments, "-o", "out", "--resume")
 
 
 @pytest.mark.slow
-def test_a_program_for_each_layer(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_program_for_each_layer(capsys: Captured) -> None:
     assert run("plan", "part.stl", "--layer", "0.25mm", "--apart", "-o", "out", *QUICK) == 0
     names = sorted(path.name for path in Path("out").iterdir())
     assert names == ["part-001.gcode", "part-002.gcode"]
@@ -154,28 +153,30 @@ def test_every_controller_is_dark_while_z_moves(name: str) -> None:
     ],
 )
 def test_what_cannot_be_planned_is_one_sentence_and_nothing_is_written(
-    arguments: tuple[str, ...], sentence: str, capsys: pytest.CaptureFixture[str]
+    arguments: tuple[str, ...], sentence: str, refused: Refused
 ) -> None:
     before = sorted(Path().iterdir())
-    assert run("plan", "part.stl", *arguments) == 2
-    (line,) = [one for one in capsys.readouterr().err.splitlines() if "cutting" not in one]
+    (line,) = [one for one in refused("plan", "part.stl", *arguments).splitlines() if "cutting" not in one]
     assert sentence in line
     assert sorted(Path().iterdir()) == before
 
 
-def test_a_part_larger_than_the_machine(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_part_larger_than_the_machine(refused: Refused) -> None:
     trimesh.creation.box((400, 10, 10)).export("long.stl")
-    assert run("plan", "long.stl", "--layer", "5mm", *QUICK) == 2
-    assert "400 mm long in x, above the 300 mm of machine" in capsys.readouterr().err
+    assert "400 mm long in x, above the 300 mm of machine" in refused(
+        "plan", "long.stl", "--layer", "5mm", *QUICK
+    )
     trimesh.creation.box((10, 10, 50)).export("high.stl")
-    assert run("plan", "high.stl", "--layer", "5mm", *QUICK) == 2
-    assert "high.stl is 50 mm high, above the 40 mm to which machine" in capsys.readouterr().err
+    assert "high.stl is 50 mm high, above the 40 mm to which machine" in refused(
+        "plan", "high.stl", "--layer", "5mm", *QUICK
+    )
 
 
-def test_the_options_of_parts_are_refused_for_drawings(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_options_of_parts_are_refused_for_drawings(refused: Refused) -> None:
     Path("a.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"><rect width="1" height="1"/></svg>')
-    assert run("plan", "a.svg", "--apart", *QUICK) == 2
-    assert "--apart is for the layers of a part, and a.svg is a drawing" in capsys.readouterr().err
+    assert "--apart is for the layers of a part, and a.svg is a drawing" in refused(
+        "plan", "a.svg", "--apart", *QUICK
+    )
 
 
 def square(name: str, size: float) -> None:
@@ -183,12 +184,11 @@ def square(name: str, size: float) -> None:
 
 
 @pytest.mark.slow
-def test_a_drawing_for_each_layer(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_drawing_for_each_layer(answer: Answer) -> None:
     """By their numbers, in the coordinates in which they are drawn."""
     for number, size in ((9, 1.2), (10, 0.8), (11, 0.8)):
         square(f"slice_{number}.wkt", size)
-    assert run("plan", "slice_*.wkt", "--layer", "50um", *QUICK[:-1], "--json") == 0
-    told = json.loads(capsys.readouterr().out)
+    told = answer("plan", "slice_*.wkt", "--layer", "50um", *QUICK[:-1])
     assert told["files"] == ["slice.gcode"]
     assert [(one["z_mm"], one["plan"]) for one in told["layers"]] == [(0.05, 0), (0.1, 1), (0.15, 1)]
     for z, size in ((0.05, 1.2), (0.15, 0.8)):
@@ -197,9 +197,7 @@ def test_a_drawing_for_each_layer(capsys: pytest.CaptureFixture[str]) -> None:
         assert ends.max(axis=0) == pytest.approx((size, size), abs=0.15)
 
 
-def test_the_estimate_of_a_part_counts_all_layers_and_plans_equal_ones_once(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_estimate_of_a_part_counts_all_layers_and_plans_equal_ones_once(capsys: Captured) -> None:
     for number, size in ((9, 1.2), (10, 0.8), (11, 0.8)):
         square(f"slice_{number}.wkt", size)
 
@@ -218,20 +216,22 @@ def test_the_estimate_of_a_part_counts_all_layers_and_plans_equal_ones_once(
 
 
 @pytest.mark.parametrize("command", ["plan", "estimate"])
-def test_drawings_of_layers_that_are_not_there(capsys: pytest.CaptureFixture[str], command: str) -> None:
+def test_drawings_of_layers_that_are_not_there(refused: Refused, command: str) -> None:
     for options in (("--layer", "50um"), ()):
-        assert run(command, "slice_*.svg", *options, *QUICK) == 2
-        assert "no file has a name like 'slice_*.svg'" in capsys.readouterr().err
+        assert "no file has a name like 'slice_*.svg'" in refused(command, "slice_*.svg", *options, *QUICK)
     square("slice_1.wkt", 1.0)
-    assert run("plan", "slice_*.wkt", *QUICK) == 2
-    assert "slice_*.wkt is a part: say once how thick its layers are" in capsys.readouterr().err
-    assert run("plan", "slice_*.wkt", "--layer", "0.1um", *QUICK) == 2
-    assert "layers of 0.1 µm are thinner than the 1 µm" in capsys.readouterr().err
+    assert "slice_*.wkt is a part: say once how thick its layers are" in refused(
+        "plan", "slice_*.wkt", *QUICK
+    )
+    assert "layers of 0.1 µm are thinner than the 1 µm" in refused(
+        "plan", "slice_*.wkt", "--layer", "0.1um", *QUICK
+    )
 
 
-def test_a_photograph_is_not_of_layers(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_photograph_is_not_of_layers(refused: Refused) -> None:
     """Neither of a part nor of a drawing for each layer, for which it was ignored."""
     square("slice_1.wkt", 1.0)
     for design in ("part.stl", "slice_*.wkt"):
-        assert run("plan", design, "--layer", "50um", "--printed", "photo.png", *QUICK) == 2
-        assert "--printed compares the edges of one program" in capsys.readouterr().err
+        assert "--printed compares the edges of one program" in refused(
+            "plan", design, "--layer", "50um", "--printed", "photo.png", *QUICK
+        )

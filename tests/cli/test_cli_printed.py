@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import in_process
 import numpy as np
 import pytest
-from commands import run
+from commands import Answer, Captured, Refused, run
 from PIL import Image
 from scipy.ndimage import gaussian_filter
 from scipy.special import expit
@@ -39,9 +38,8 @@ PRINTED = ("--printed", "photo.png", "--commanded", "mask.png", "--pixel", "0.1u
 
 
 @pytest.mark.slow
-def test_blur_and_contrast_become_profiles(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("fit", *PRINTED, "--name", "mine", "--json") == 0
-    content = json.loads(capsys.readouterr().out)
+def test_blur_and_contrast_become_profiles(folder: Path, answer: Answer) -> None:
+    content = answer("fit", *PRINTED, "--name", "mine")
     estimates = {e["name"]: e for e in content["estimates"]}
     fwhm = SIGMA * PIXEL * 2 * np.sqrt(2 * np.log(2)) / 1000
     assert estimates["fwhm"]["low"] < fwhm < estimates["fwhm"]["high"]
@@ -56,7 +54,7 @@ def test_blur_and_contrast_become_profiles(folder: Path, capsys: pytest.CaptureF
 
 
 @pytest.mark.slow
-def test_the_result_is_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_result_is_printed(folder: Path, capsys: Captured) -> None:
     assert run("fit", *PRINTED) == 0
     printed = capsys.readouterr().out
     assert "spot's FWHM: 0.7" in printed
@@ -75,10 +73,9 @@ def test_the_result_is_printed(folder: Path, capsys: pytest.CaptureFixture[str])
     ],
 )
 def test_bad_input_is_one_sentence(
-    folder: Path, arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
+    folder: Path, arguments: tuple[str, ...], words: str, refused: Refused
 ) -> None:
     (folder / "wrong.png").write_bytes(b"\x89PNG and no more")
     before = sorted(folder.iterdir())
-    assert run("fit", *arguments) == 2
-    assert words in capsys.readouterr().err
+    assert words in refused("fit", *arguments)
     assert sorted(folder.iterdir()) == before

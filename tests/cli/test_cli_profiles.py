@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
-from commands import run
+from commands import Answer, Captured, Refused, run
 
 from laserpath.cli import show
 from laserpath.config import profiles, request
@@ -25,29 +24,28 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("arguments", [(), ("list",)])
-def test_lists_all_that_come_along(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+def test_lists_all_that_come_along(arguments: tuple[str, ...], capsys: Captured) -> None:
     assert run("profiles", *arguments) == 0
     listed = capsys.readouterr().out
     assert all(name in listed for kind in profiles.FOLDERS for name in profiles.names(kind))
     assert "(yours)" not in listed
 
 
-def test_lists_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("profiles", "list", "--json") == 0
-    rows = json.loads(capsys.readouterr().out)
+def test_lists_as_json(answer: Answer) -> None:
+    rows = answer("profiles", "list")
     assert {(row["kind"], row["name"]) for row in rows} == {
         (kind, name) for kind in profiles.FOLDERS for name in profiles.names(kind)
     }
 
 
-def test_shows_the_text(capsys: pytest.CaptureFixture[str]) -> None:
+def test_shows_the_text(capsys: Captured) -> None:
     for kind in profiles.FOLDERS:
         for name in profiles.names(kind):
             assert run("profiles", "show", name) == 0
             assert capsys.readouterr().out == profiles.text(kind, name)
 
 
-def test_a_new_one_is_there_by_its_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_new_one_is_there_by_its_name(folder: Path, capsys: Captured) -> None:
     assert run("profiles", "new", "machine", "shed", "--from", "klipper-diode-405") == 0
     assert str(folder / "machines" / "shed.toml") in capsys.readouterr().out
     assert profiles.machine("shed") == profiles.machine("klipper-diode-405")
@@ -66,7 +64,7 @@ def test_ones_own_comes_before_one_of_the_same_name(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", profiles.FOLDERS)
-def test_check_tells_the_kind(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_tells_the_kind(kind: str, capsys: Captured) -> None:
     for name in profiles.shipped(kind):
         Path("some.toml").write_text(profiles.text(kind, name))
         assert run("profiles", "check", "some.toml") == 0
@@ -85,12 +83,9 @@ def test_check_tells_the_kind(kind: str, capsys: pytest.CaptureFixture[str]) -> 
         ("fwhm_mm = ", "not valid TOML"),
     ],
 )
-def test_check_says_what_is_wrong(text: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_says_what_is_wrong(text: str, words: str, refused: Refused) -> None:
     Path("some.toml").write_text(text)
-    assert run("profiles", "check", "some.toml") == 2
-    printed = capsys.readouterr()
-    assert words in printed.err
-    assert printed.out == ""
+    assert words in refused("profiles", "check", "some.toml")
 
 
 @pytest.mark.parametrize(
@@ -103,14 +98,13 @@ def test_check_says_what_is_wrong(text: str, words: str, capsys: pytest.CaptureF
     ],
 )
 def test_bad_input_is_one_sentence(
-    folder: Path, arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
+    folder: Path, arguments: tuple[str, ...], words: str, refused: Refused
 ) -> None:
-    assert run("profiles", *arguments) == 2
-    assert words in capsys.readouterr().err
+    assert words in refused("profiles", *arguments)
     assert not folder.exists()
 
 
-def test_check_warns_of_a_laser_that_does_not_suit_the_resin(capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_warns_of_a_laser_that_does_not_suit_the_resin(capsys: Captured, answer: Answer) -> None:
     text = profiles.text("machine", "grbl-diode-405")
     for power, words in (
         (500, "density 1.7"),
@@ -126,11 +120,10 @@ def test_check_warns_of_a_laser_that_does_not_suit_the_resin(capsys: pytest.Capt
         profiles.text("resin", "generic-405").replace("mJ_per_cm2 = 20", "mJ_per_cm2 = 400")
     )
     Path("some.toml").write_text(text.replace("power_max_mW = 10\n", "power_max_mW = 150\n"))
-    assert run("profiles", "check", "some.toml", "--resin", "slow.toml", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["warnings"] == []
+    assert answer("profiles", "check", "some.toml", "--resin", "slow.toml")["warnings"] == []
 
 
-def test_a_dose_in_the_wrong_unit_is_told_as_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dose_in_the_wrong_unit_is_told_as_a_warning(capsys: Captured) -> None:
     process._doubt.cache_clear()
     text = profiles.text("resin", "generic-405").replace("mJ_per_cm2 = 20", "mJ_per_cm2 = 3500")
     Path("some.toml").write_text(text)
@@ -148,7 +141,7 @@ def spot_text(*lines: str) -> str:
     return f'fwhm_um = 80\ncalibrated = """\n{told}\n"""\n' if lines else "fwhm_um = 80\n"
 
 
-def test_history_tells_when_each_was_measured(capsys: pytest.CaptureFixture[str]) -> None:
+def test_history_tells_when_each_was_measured(capsys: Captured, answer: Answer) -> None:
     Path("old.spot.toml").write_text(spot_text(dated(200), dated(1, "again.csv: 30 sizes")))
     Path("new.spot.toml").write_text(spot_text())
     assert run("profiles", "history") == 0
@@ -156,18 +149,15 @@ def test_history_tells_when_each_was_measured(capsys: pytest.CaptureFixture[str]
     assert "200 days ago: chart.csv: 40 sizes, 1.2 um left" in printed
     assert printed.index("200 days ago") < printed.index("1 day ago: again.csv")
     assert "new.spot.toml (spot)\n  not measured" in printed
-    assert run("profiles", "history", "old.spot.toml", "--json") == 0
-    rows = json.loads(capsys.readouterr().out)
+    rows = answer("profiles", "history", "old.spot.toml")
     assert [(row["kind"], row["days"]) for row in rows] == [("spot", 200), ("spot", 1)]
 
 
-def test_history_of_what_is_not_measured_by_a_chart_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_history_of_what_is_not_measured_by_a_chart_is_refused(refused: Refused) -> None:
     Path("my.toml").write_text(profiles.text("machine", "grbl-diode-405"))
-    assert run("profiles", "history", "my.toml") == 2
-    assert "is a machine's profile" in capsys.readouterr().err
+    assert "is a machine's profile" in refused("profiles", "history", "my.toml")
     Path("bad.spot.toml").write_text(spot_text("yesterday chart.csv"))
-    assert run("profiles", "history", "bad.spot.toml") == 2
-    assert "must begin with a day" in capsys.readouterr().err
+    assert "must begin with a day" in refused("profiles", "history", "bad.spot.toml")
 
 
 @pytest.mark.parametrize(
@@ -198,7 +188,7 @@ def test_a_published_resin_is_a_starting_point_until_its_dose_is_known() -> None
     assert not request.process_of({"resin": "pr48", "critical_dose": 0.3}).resin.source
 
 
-def test_published_resins_are_listed_and_copied(capsys: pytest.CaptureFixture[str]) -> None:
+def test_published_resins_are_listed_and_copied(capsys: Captured) -> None:
     assert run("profiles", "list") == 0
     assert "Liqcreate Tough-X at 405 nm, a starting point" in capsys.readouterr().out
     assert run("profiles", "new", "resin", "mine", "--from", "liqcreate-tough-x", "-o", ".") == 0

@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from commands import run
+from commands import Answer, Captured, Refused, run
 
 from laserpath.config import profiles
 from laserpath.simulation import Simulation
@@ -42,9 +42,7 @@ def names(folder: Path) -> list[str]:
     return sorted(p.name for p in folder.iterdir())
 
 
-def test_without_a_design_it_says_what_cures_and_nothing_of_edges(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_design_it_says_what_cures_and_nothing_of_edges(folder: Path, capsys: Captured) -> None:
     assert run("simulate", "job.nc", "-o", "out") == 0
     printed = capsys.readouterr()
     assert "13 exposing moves, 12.0 mm with 0.664 mW at 20.0 mm/s" in printed.out
@@ -64,7 +62,7 @@ def test_the_page_is_the_report_of_that_program(folder: Path, monkeypatch: pytes
     assert "Whether another power would do better" in page
 
 
-def test_with_a_design_it_measures_against_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_with_a_design_it_measures_against_it(folder: Path, capsys: Captured) -> None:
     assert run("simulate", "job.nc", "--design", "square.svg") == 0
     printed = capsys.readouterr()
     assert "square: 1 × 1 mm, 1 shape" in printed.err
@@ -72,9 +70,8 @@ def test_with_a_design_it_measures_against_it(folder: Path, capsys: pytest.Captu
     assert "Overlap (IoU)" in printed.out
 
 
-def test_json_is_all_there_is_on_stdout(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("simulate", "job.nc", "--design", "square.svg", "--json") == 0
-    content = json.loads(capsys.readouterr().out)
+def test_json_is_all_there_is_on_stdout(folder: Path, answer: Answer) -> None:
+    content = answer("simulate", "job.nc", "--design", "square.svg")
     assert content["files"] == ["job.simulation.html", "job.cured.svg"]
     assert content["program"] == "job.nc"
     assert content["executed"]["write_length"] == pytest.approx(13 * 0.92)
@@ -87,17 +84,14 @@ def test_json_is_all_there_is_on_stdout(folder: Path, capsys: pytest.CaptureFixt
     assert content["shift_mm"] == [0, 0]
 
 
-def test_without_a_design_json_has_no_edges(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("simulate", "job.nc", "--json", "-q") == 0
-    content = json.loads(capsys.readouterr().out)
+def test_without_a_design_json_has_no_edges(folder: Path, answer: Answer) -> None:
+    content = answer("simulate", "job.nc", "-q")
     assert content["design"] is None
     assert content["best_dose"] is None
     assert "epe_mean" not in content["executed"]
 
 
-def test_a_missed_tolerance_is_exit_code_3_and_the_files_are_there(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_missed_tolerance_is_exit_code_3_and_the_files_are_there(folder: Path, capsys: Captured) -> None:
     assert run("simulate", "job.nc", "--design", "square.svg", "--max-epe", "0.1um", "-q") == 3
     printed = capsys.readouterr()
     assert printed.out == ""
@@ -108,21 +102,18 @@ def test_a_missed_tolerance_is_exit_code_3_and_the_files_are_there(
 
 
 @pytest.mark.slow
-def test_a_shifted_program_is_found(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_shifted_program_is_found(folder: Path, capsys: Captured, answer: Answer) -> None:
     Path("far.nc").write_text(hatch(12.0, -0.5))
     assert run("simulate", "far.nc", "--design", "square.svg", "--json") == 0
     apart = capsys.readouterr()
     assert json.loads(apart.out)["executed"]["iou"] == 0
     assert "if the program has another work zero: --align" in apart.err
-    assert run("simulate", "far.nc", "--design", "square.svg", "--align", "--json") == 0
-    joined = json.loads(capsys.readouterr().out)
+    joined = answer("simulate", "far.nc", "--design", "square.svg", "--align")
     assert joined["shift_mm"] == pytest.approx([-12.0, 0.5], abs=0.02)
     assert joined["executed"]["iou"] > 0.8
 
 
-def test_stdin_and_another_dialect(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stdin_and_another_dialect(folder: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     marlin = b"G21\nG90\nM3 I S0\nG0 X1 Y1\nG1 X3 F1200 S128\nM5 I\n"
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(marlin)))
     assert run("simulate", "-", "--dialect", "marlin") == 0
@@ -131,44 +122,39 @@ def test_stdin_and_another_dialect(
     assert "stdin.cured.svg" in names(folder)
 
 
-def test_a_layer_is_picked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_layer_is_picked(folder: Path, answer: Answer, refused: Refused) -> None:
     Path("layers.nc").write_text(
         "G21 G90 G17\nM4 S0\nG0 X1 Y1 Z0.1\nG1 X3 F1200 S100\nG0 Z0.2\nG1 Y2 S50\nM5\n"
     )
     lit = {}
     for z in ("0.1", "0.2", "all"):
-        assert run("simulate", "layers.nc", "--z", z, "--json") == 0
-        lit[z] = json.loads(capsys.readouterr().out)["executed"]["write_length"]
+        lit[z] = answer("simulate", "layers.nc", "--z", z)["executed"]["write_length"]
     assert lit == pytest.approx({"0.1": 2.0, "0.2": 1.0, "all": 3.0})
-    assert run("simulate", "layers.nc", "--z", "0.3") == 2
-    assert "nothing is exposed at Z 0.3 mm; the file exposes at Z 0.1, 0.2 mm" in capsys.readouterr().err
+    assert "nothing is exposed at Z 0.3 mm; the file exposes at Z 0.1, 0.2 mm" in refused(
+        "simulate", "layers.nc", "--z", "0.3"
+    )
 
 
-def test_the_project_beside_the_design_says_which_machine(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_project_beside_the_design_says_which_machine(folder: Path, answer: Answer) -> None:
     Path("laserpath.toml").write_text('critical_dose = "10 mJ/cm2"\norigin = "design"\n')
-    assert run("simulate", "job.nc", "--design", "square.svg", "--align", "--json") == 0
-    with_project = json.loads(capsys.readouterr().out)
+    with_project = answer("simulate", "job.nc", "--design", "square.svg", "--align")
     assert with_project["shift_mm"] == pytest.approx([-1, -1], abs=0.02)
-    assert run("simulate", "job.nc", "--critical-dose", "20", "--json") == 0
-    without = json.loads(capsys.readouterr().out)
+    without = answer("simulate", "job.nc", "--critical-dose", "20")
     assert with_project["executed"]["dose_max"] == pytest.approx(
         2 * without["executed"]["dose_max"], rel=0.05
     )
 
 
-def test_the_machine_s_full_power_scales_the_dose(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_machine_s_full_power_scales_the_dose(folder: Path, answer: Answer) -> None:
     text = profiles.text("machine", profiles.DEFAULTS["machine"])
     Path("strong.toml").write_text(text.replace("power_max_mW = 10", "power_max_mW = 20"))
     doses = []
     for machine in (profiles.DEFAULTS["machine"], "strong.toml"):
-        assert run("simulate", "job.nc", "--machine", machine, "--json") == 0
-        doses.append(json.loads(capsys.readouterr().out)["executed"]["dose_max"])
+        doses.append(answer("simulate", "job.nc", "--machine", machine)["executed"]["dose_max"])
     assert doses[1] == pytest.approx(2 * doses[0])
 
 
-def test_a_doubtful_file_is_exposed_with_a_warning(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_doubtful_file_is_exposed_with_a_warning(folder: Path, capsys: Captured) -> None:
     Path("odd.nc").write_text(hatch().replace("M4 S0", "M100\nM4 S0").replace("X1.960", "X-1.960", 1))
     assert run("simulate", "odd.nc", "-q") == 0
     printed = capsys.readouterr()
@@ -198,21 +184,18 @@ def test_a_doubtful_file_is_exposed_with_a_warning(folder: Path, capsys: pytest.
     ],
 )
 def test_bad_input_is_a_sentence_exit_code_2_and_no_file(
-    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+    folder: Path, refused: Refused, arguments: list[str], words: str
 ) -> None:
     Path("empty.nc").write_bytes(b"")
     Path("binary.nc").write_bytes(b"G1 X5\0\0\0")
     Path("dark.nc").write_text(hatch(s=0))
     before = names(folder)
-    assert run("simulate", *arguments) == 2
-    printed = capsys.readouterr()
-    assert words in printed.err
-    assert printed.out == ""
+    assert words in refused("simulate", *arguments)
     assert names(folder) == before
 
 
 @pytest.mark.slow
-def test_the_example_of_the_docs_is_what_is_printed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_example_of_the_docs_is_what_is_printed(folder: Path, capsys: Captured) -> None:
     root = Path(__file__).parents[2]
     page = (root / "docs" / "simulating.md").read_text(encoding="utf-8")
     shutil.copy(root / "tests" / "data" / "docs" / "job.nc", folder)
@@ -226,11 +209,8 @@ def test_the_example_of_the_docs_is_what_is_printed(folder: Path, capsys: pytest
 
 
 @pytest.mark.slow
-def test_sensitivity_says_what_spoils_the_edges_most(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run("simulate", "job.nc", "--design", "square.svg", "--sensitivity", "--json") == 0
-    content = json.loads(capsys.readouterr().out)
+def test_sensitivity_says_what_spoils_the_edges_most(folder: Path, capsys: Captured, answer: Answer) -> None:
+    content = answer("simulate", "job.nc", "--design", "square.svg", "--sensitivity")
     found = content["sensitivity"]
     assert found["planned"]["epe_mean"] == content["executed"]["epe_mean"]
     assert found["improved"] == found["help"] == [], "another tool's path cannot be learned again"
@@ -241,16 +221,13 @@ def test_sensitivity_says_what_spoils_the_edges_most(
     assert found["headline"] in capsys.readouterr().out
 
 
-def test_sensitivity_needs_a_design(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("simulate", "job.nc", "--sensitivity") == 2
-    assert "--sensitivity needs a design" in capsys.readouterr().err
+def test_sensitivity_needs_a_design(folder: Path, refused: Refused) -> None:
+    assert "--sensitivity needs a design" in refused("simulate", "job.nc", "--sensitivity")
 
 
-def test_the_depth_is_computed_on_request(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("simulate", "job.nc", "--json", "-q") == 0
-    assert json.loads(capsys.readouterr().out)["depth"] is None
-    assert run("simulate", "job.nc", "--resin", "working-curve", "--depth", "--json", "-q") == 0
-    found = json.loads(capsys.readouterr().out)
+def test_the_depth_is_computed_on_request(folder: Path, capsys: Captured, answer: Answer) -> None:
+    assert answer("simulate", "job.nc", "-q")["depth"] is None
+    found = answer("simulate", "job.nc", "--resin", "working-curve", "--depth", "-q")
     depth, executed = found["depth"], found["executed"]
     assert depth["penetration_depth"] == 0.11
     # Jacobs' working curve at the brightest place; the critical dose of 50 µm is E_c e^(50/110).
@@ -261,7 +238,6 @@ def test_the_depth_is_computed_on_request(folder: Path, capsys: pytest.CaptureFi
     assert "It cures " in capsys.readouterr().out
 
 
-def test_the_depth_needs_a_working_curve(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("simulate", "job.nc", "--depth", "-o", "out") == 2
-    assert "has no penetration depth" in capsys.readouterr().err
+def test_the_depth_needs_a_working_curve(folder: Path, refused: Refused) -> None:
+    assert "has no penetration depth" in refused("simulate", "job.nc", "--depth", "-o", "out")
     assert not (folder / "out").exists()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from commands import run
+from commands import Answer, Captured, run
 
 import laserpath
 from laserpath.physics.dose import DoseModel
@@ -13,7 +11,7 @@ from laserpath.physics.dose import DoseModel
 CHECKS = {"dose", "gradient", "cured width", "G-code"}
 
 
-def test_all_is_well_here(capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_is_well_here(capsys: Captured) -> None:
     assert run("doctor") == 0
     printed = capsys.readouterr().out
     assert f"laserpath     {laserpath.__version__}" in printed
@@ -21,17 +19,14 @@ def test_all_is_well_here(capsys: pytest.CaptureFixture[str]) -> None:
     assert "taichi cache" in printed
 
 
-def test_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("doctor", "--json") == 0
-    content = json.loads(capsys.readouterr().out)
+def test_as_json(answer: Answer) -> None:
+    content = answer("doctor")
     assert content["good"] is True
     assert {check["name"] for check in content["checks"]} == CHECKS
     assert all(check["error"] <= check["limit"] for check in content["checks"])
 
 
-def test_a_dose_that_is_off_is_found(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_dose_that_is_off_is_found(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     true_dose = DoseModel.dose
     monkeypatch.setattr(DoseModel, "dose", lambda self, path: 1.01 * true_dose(self, path))
     assert run("doctor") == 1
@@ -39,7 +34,7 @@ def test_a_dose_that_is_off_is_found(
     assert "dose" in line
 
 
-def test_a_failure_is_a_sentence(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failure_is_a_sentence(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("no device\nat all")
 
