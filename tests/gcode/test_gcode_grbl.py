@@ -16,9 +16,9 @@ from hypothesis.extra import numpy as hnp
 from pace_of_machine import within
 
 import gcode
-from gcode.controllers.common import whole_steps, whole_steps_of_digits
+from gcode.controllers.common import whole_steps
 from gcode.controllers.grbl import INSTANT
-from gcode.controllers.grbl.planner import plan
+from gcode.controllers.grbl.planner import plan, whole_steps_of_digits
 from gcode.errors import GcodeError
 from gcode.motion import Executed, Grbl, Limits, execute, profile
 from gcode.move import Moves
