@@ -283,7 +283,7 @@ def stack_of(
         of_each = {name: value for name, value in values.items() if name != "layer"}
         layers = load_stack(file, layer, reading=request.reading_of(of_each, tolerance))
     else:
-        layers = load_part(file, layer, unit=values.get("unit"), tolerance=tolerance, stretch=higher)
+        layers = load_part(file, layer, unit=values.get("unit"), tolerance=tolerance, resin=process.resin)
     name = re.sub(r"[*?]+", "", file.stem).strip("-_. ") or "layers"
     if (height := higher * layers[-1][0]) > machine.z_travel[1]:
         raise InputError(

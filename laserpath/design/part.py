@@ -45,7 +45,7 @@ from laserpath.base.quantities import LENGTH, quoted_path
 from laserpath.design import content, formats, image, load
 from laserpath.design.fill import EVENODD, NONZERO, check_reach, fill
 from laserpath.design.reading import Reading
-from laserpath.types import Design
+from laserpath.types import Design, Resin
 
 SUFFIXES = (".stl", ".3mf", ".obj")
 SLICED = (".sl1", ".sl1s")
@@ -232,7 +232,7 @@ def load_part(
     *,
     unit: str | None = None,
     tolerance: float = 1e-4,
-    stretch: float = 1.0,
+    resin: Resin | None = None,
 ) -> tuple[tuple[float, Design], ...]:
     """Cut a part into layers, for `plan_layers`: (z, area) each, the lowest first.
 
@@ -240,8 +240,8 @@ def load_part(
     layer, mm; None: as the archive says.  z: mm, of a layer's top above the part's lowest point.
     unit: of STL and OBJ, which state none: mm, um, nm, cm, in; None: mm, unless the part would then be
     absurdly small or large.  tolerance: mm, to which outlines are simplified.
-    stretch: by which heights are multiplied when they are exposed: cuts are closer by it, so that layers are
-    then as thick as asked for.
+    resin: in which the part is made. What it shrinks along z is exposed higher (`Resin.shrinkage`), so cuts
+    are closer by that, and layers are as thick as asked for when they are exposed.
     Raises InputError for what cannot be cut: a mesh that is open or empty, a layer thicker than the part.
     """
     path = Path(path)
@@ -256,10 +256,7 @@ def load_part(
         number(name, value)
         if not 0 < value < math.inf:
             raise InputError(f"{name} is {value} mm, but must be above 0")
-    number("stretch", stretch)
-    if not 0 < stretch < math.inf:
-        raise InputError(f"stretch is {stretch}, but must be above 0")
-    cut = layer / stretch
+    cut = layer if resin is None else layer * (1 - resin.shrinkage[2])
     try:
         with limits.work():
             solid = _solid(content(path), path.suffix.lower(), unit)

@@ -51,6 +51,7 @@ from laserpath.physics import optics
 from laserpath.physics.dose import DoseModel, usual_model
 from laserpath.physics.dose.segments import Points
 from laserpath.physics.resin import dose_for_depth, path_energy
+from laserpath.planning.keeping import Keeping
 from laserpath.planning.pipeline import Plan
 from laserpath.types import Design, Grid, Machine, Process, Resin, StraightMoves, Toolpath
 
@@ -63,6 +64,7 @@ _WRITTEN_PIECE_FWHM = 1.0
 """Longest piece of one share in a program: a longer one lets the link feed more speed."""
 _SLOWINGS = 4
 """Rounds in which moves are slowed down to the link's rate: a further one changes little."""
+_KEPT = 255
 _STEPS = 16
 """Steps of w in a program: more give more moves, whose doses differ by less than powers can tell."""
 
@@ -196,19 +198,21 @@ def planned_in_depth(
     plans: Sequence[Plan],
     thickness: Floats,
     told: Callable[[int, int], None] = lambda *_: None,
+    keeping: Keeping | None = None,
 ) -> InDepth:
     """The programs of layers for the light of those above them.
 
     whole: what all layers expose, where the plans put it.  drawn: (K,) the areas of the layers, lowest first.
     plans: (K,) of them, or of what is `inset` from them; equal layers have the same one.  thickness: (K,) mm.
-    told: called with the number of the layers that are done, and how many there are.
+    told: called with the number of the layers that are done, and how many there are.  keeping: of what the
+    layers are dimmed by.
     """
     process, fwhm = plans[0].process, optics.fwhm(plans[0].process.spot)
     grid = grid_for(whole, process.spot, _PIXELS_PER_FWHM)
     each = {id(one): (one, area) for one, area in zip(plans, drawn, strict=True)}
     inside = {key: rasterise(area, grid).coverage >= 0.5 for key, (_, area) in each.items()}
     solid = [inside[id(one)] for one in plans]
-    layer_of = lru_cache(_AT_A_TIME)(lambda key: _PlannedLayer.of(each[key][0], grid))
+    layer_of = lru_cache(_AT_A_TIME)(lambda key: _PlannedLayer.of(each[key][0], grid, keeping))
     columns = Columns.of(grid, solid, thickness, fwhm)
     made, alone = (_Cure.of(columns, process) for _ in range(2))
     filling = Filling(columns)
@@ -348,9 +352,10 @@ class _PlannedLayer:
     by_node: Any
     made: deque[_Dimmed]
     searched: deque[tuple[_DoseBounds, _Dimmed]]
+    keeping: Keeping | None
 
     @classmethod
-    def of(cls, plan: Plan, grid: Grid) -> _PlannedLayer:
+    def of(cls, plan: Plan, grid: Grid, keeping: Keeping | None) -> _PlannedLayer:
         """A plan of which no program was dimmed yet."""
         process, fwhm = plan.process, optics.fwhm(plan.process.spot)
         model = usual_model(grid, process.spot)
@@ -363,7 +368,7 @@ class _PlannedLayer:
         nodes = np.union1d(fitted.indices, lattice.at((written[1:] + written[:-1]) / 2).indices)
         return cls(
             plan, model.near(points), points, _exposed(model, executed), lattice, nodes, fitted[:, nodes],
-            deque(maxlen=_LATEST), deque(),
+            deque(maxlen=_LATEST), deque(), keeping,
         )  # fmt: skip
 
     def within(self, bounds: _DoseBounds) -> _Dimmed:
@@ -391,9 +396,7 @@ class _PlannedLayer:
         rough = self._start(bounds)
         if self._loss(rough, bounds) < least:
             start = rough
-        shares = minimised_between(
-            lambda w: self._loss_and_slopes(w, bounds), start, (0.0, 1.0), iterations=_ITERATIONS, gain=_GAIN
-        ).x
+        shares = self._searched(start, bounds)
         if self._loss(shares, bounds) > (1 - _ALIKE) * least:
             return known[best]
         every = np.ones(self.lattice.shape).ravel()
@@ -405,6 +408,23 @@ class _PlannedLayer:
             convert.to_moves(path, self.plan.process.machine), self.plan.process
         )
         return _Dimmed(program, _exposed(self.model, program.executed), shares)
+
+    def _searched(self, start: Floats, bounds: _DoseBounds) -> Floats:
+        """The w of the nodes that are best for the bounds, in steps of 1/255, as they are kept."""
+
+        def search() -> NDArray[np.uint8]:
+            found = minimised_between(
+                lambda w: self._loss_and_slopes(w, bounds),
+                start,
+                (0.0, 1.0),
+                iterations=_ITERATIONS,
+                gain=_GAIN,
+            )
+            return np.rint(_KEPT * found.x).astype(np.uint8)
+
+        inputs = self.plan.process, self.plan.shipped.path, start, bounds
+        found = search() if self.keeping is None else self.keeping.dimmed(inputs, search)
+        return found / _KEPT
 
     def _lit(self, shares: Floats) -> Points:
         """The points of the path with the w of the nodes."""

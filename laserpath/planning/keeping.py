@@ -1,21 +1,25 @@
-"""What the optimiser has found for each layer, in a folder, so that an interrupted run can go on from there.
+"""What was found for each layer, in a folder, so that an interrupted run can go on from there.
 
 A file is NAME.json for each different layer. Its name is a hash of all that its plan is made from, and of the
 version. It has the paths and the history of the solution, in decimals from which the same numbers are read;
-the program is written, executed and measured again. So a run that goes on ends with the same bytes as one
-that was not interrupted.
+the program is written, executed and measured again. Another one has what a layer is dimmed by in the light of
+those above it. So a run that goes on ends with the same bytes as one that was not interrupted.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from laserpath.base.errors import InputError
 from laserpath.base.files import write_all
@@ -51,6 +55,21 @@ class Keeping:
         found = make()
         if not found.solution.stopped:
             write_all({place: json.dumps(_plain(found))})
+        return found
+
+    def dimmed(self, inputs: object, make: Callable[[], NDArray[np.uint8]]) -> NDArray[np.uint8]:
+        """The numbers (n,) that were kept for the same inputs, or else are made now, and kept.
+
+        Raises InputError for a file that is damaged.
+        """
+        place = self.folder / f"{_digest(inputs)}.json"
+        if place.exists():
+            with _readable(place):
+                packed = json.loads(place.read_text(encoding="utf-8"))["dimmed"]
+                return np.frombuffer(zlib.decompress(base64.b64decode(packed)), np.uint8)
+        found = make()
+        packed = base64.b64encode(zlib.compress(found.tobytes())).decode("ascii")
+        write_all({place: json.dumps({"format": _FORMAT, "dimmed": packed})})
         return found
 
     def clear(self) -> None:
@@ -106,7 +125,7 @@ def _path(path: Toolpath) -> dict[str, Any]:
 
 
 def _read(place: Path) -> Solved:
-    try:
+    with _readable(place):
         kept = json.loads(place.read_text(encoding="utf-8"))
         start, toolpath, written = (
             one and Toolpath(np.array(one["xy"], float), np.array(one["power"]), np.array(one["speed"]))
@@ -117,5 +136,12 @@ def _read(place: Path) -> Solved:
             written=written, time_weight=kept["time_weight"],
         )  # fmt: skip
         return Solved(start, solution)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+
+
+@contextmanager
+def _readable(place: Path) -> Iterator[None]:
+    """Within it, what is wrong with a file is an InputError."""
+    try:
+        yield
+    except (OSError, ValueError, KeyError, TypeError, zlib.error) as error:
         raise InputError(f"{str(place)!r} of an interrupted run cannot be read: remove it") from error

@@ -415,7 +415,7 @@ def plan_stack(
         )
     )
     plans = [each[number] for number in stack.plan_of]
-    found = _in_depth(stack, plans, progress)
+    found = _in_depth(stack, plans, progress, keeping)
     warnings = (
         *stack.notes, *_warnings(stack.z, plans), *_uneven(stack.z), *(found.warnings if found else ())
     )  # fmt: skip
@@ -435,7 +435,9 @@ def _lighter(made: Plan) -> Plan:
     return replace(made, report=light)
 
 
-def _in_depth(stack: Stack, plans: Sequence[Plan], progress: ColourListener | None) -> InDepth | None:
+def _in_depth(
+    stack: Stack, plans: Sequence[Plan], progress: ColourListener | None, keeping: Keeping | None
+) -> InDepth | None:
     """The layers dimmed for the light of those above them, if that can be known."""
     if not applies(stack.process.resin, len(plans)):
         return None
@@ -446,7 +448,7 @@ def _in_depth(stack: Stack, plans: Sequence[Plan], progress: ColourListener | No
             progress(last, last + 1, Progress("dimming for the light from above", done, of, math.nan))
 
     drawn = [stack.drawn[number] for number in stack.plan_of]
-    return planned_in_depth(stack.whole, drawn, plans, _thickness(stack.z), told)
+    return planned_in_depth(stack.whole, drawn, plans, _thickness(stack.z), told, keeping)
 
 
 def _thickness(z: Sequence[float]) -> Floats:

@@ -24,6 +24,8 @@ from laserpath.base.errors import InputError
 from laserpath.base.overlay import differing, union
 from laserpath.design.part import hanging, is_stack, load_part, load_stack
 from laserpath.design.reading import Reading
+from laserpath.planning import stacked
+from laserpath.types import Machine, Process, Resin, Settings, Spot
 
 SIDES = 256
 POLYGON = SIDES / (2 * math.pi) * math.sin(2 * math.pi / SIDES)
@@ -103,10 +105,11 @@ def test_cuts_are_closer_for_a_resin_that_shrinks_and_the_recipe_has_the_layer_a
     tmp_path: Path,
 ) -> None:
     """A program's head has the recipe: with the thickness of the cuts, it would be made thinner twice."""
-    layers = load_part(saved(trimesh.creation.box((1, 1, 1)), tmp_path), 0.25, stretch=1.25)
-    assert [1.25 * z for z, _ in layers] == pytest.approx([0.25, 0.5, 0.75, 1.0, 1.25])
-    assert all('layer = ["0.25mm"]' in one.recipe for _, one in layers)
-    assert "cut into 5 layers of 0.2 mm" in layers[0][1].source
+    process = Process(Spot(0.1), Resin(shrinkage=(0.0, 0.0, 0.09)), Machine())
+    layers = load_part(saved(trimesh.creation.box((1, 1, 1)), tmp_path), 0.1, resin=process.resin)
+    assert stacked(layers, process, Settings(origin="design")).z == pytest.approx(np.arange(1, 12) * 0.1)
+    assert all('layer = ["0.1mm"]' in one.recipe for _, one in layers)
+    assert "cut into 11 layers of 0.091 mm" in layers[0][1].source
 
 
 @pytest.mark.parametrize(("layer", "count"), [(0.1, 10), (0.3, 3), (0.4, 2), (1.0, 1), (0.66, 2)])

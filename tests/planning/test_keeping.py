@@ -34,6 +34,18 @@ def test_what_is_kept_is_what_was_found(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_what_layers_are_dimmed_by_is_kept(tmp_path: Path) -> None:
+    keeping, shares = Keeping(tmp_path / "part.layers"), np.array([0, 17, 255], np.uint8)
+    assert keeping.dimmed((DESIGN, 1), lambda: shares) is shares
+    assert np.array_equal(keeping.dimmed((DESIGN, 1), pytest.fail), shares)
+    (place,) = keeping.folder.iterdir()
+    place.write_text(place.read_text().replace("e", "f"))
+    with pytest.raises(InputError, match="of an interrupted run cannot be read: remove it"):
+        keeping.dimmed((DESIGN, 1), pytest.fail)
+    keeping.clear()
+    assert not list(tmp_path.iterdir())
+
+
 def test_what_the_user_stopped_is_not_kept(tmp_path: Path) -> None:
     stopped = replace(FOUND, solution=replace(FOUND.solution, stopped=True))
     Keeping(tmp_path).solved(DESIGN, lambda: stopped)

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -106,6 +108,30 @@ def test_equal_layers_share_their_programs() -> None:
     assert found is not None
     assert found.dimmed <= 6
     assert all(one is found.programs[0] for one in found.programs[:22])
+
+
+@pytest.mark.slow
+def test_a_run_that_was_killed_while_layers_were_dimmed_goes_on_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its third search is the first that it does again."""
+    at_once, search, searches = table().program, depth.minimised_between, list[Any]()
+
+    def killed(*given: Any, **named: Any) -> Any:
+        searches.append(given)
+        if len(searches) == 3:
+            raise KeyboardInterrupt
+        return search(*given, **named)
+
+    monkeypatch.setattr(depth, "minimised_between", killed)
+    with pytest.raises(KeyboardInterrupt):
+        laserpath.plan_layers(TABLE, PROCESS, QUICK, name="table", keep=tmp_path)
+    after = laserpath.plan_layers(TABLE, PROCESS, QUICK, name="table", keep=tmp_path)
+    again = len(searches) - 3
+    assert after.program == at_once
+    assert again > 0
+    laserpath.plan_layers(TABLE, PROCESS, QUICK, name="table", keep=tmp_path)
+    assert len(searches) == 3 + again, "all are kept until the program is written"
 
 
 @pytest.mark.slow
