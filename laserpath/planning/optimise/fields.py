@@ -8,6 +8,7 @@ units of the loss are those of the whole design. A design of one field is optimi
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -146,19 +147,21 @@ class _Sweep:
             for colour in (0, 1):
                 now = [(field, own) for field, own in owned if field.colour == colour]
                 # All fields of one colour begin with the same, however many are done at the same time.
-                path, changes = self.path, list[tuple[PlanField, Sequence[Floats]]]()
-                jobs = (self._job(field, own, path) for field, own in now)
-                done = len(histories)
+                path, done, begun = self.path, len(histories), [0]
+                jobs = self._jobs(now, path, begun)
+                changes = deque[tuple[PlanField, Sequence[Floats]]]()
                 for (field, own), found in zip(
                     now, self._solved(jobs, progress, done, len(owned)), strict=True
                 ):
                     self._take(field, own, found)
                     changes.append((field, found.change))
+                    # Windows of one colour meet at corners: those of the row before and of the next one.
+                    self._shine(changes, begun[0] - 1)
                     histories.append(found.loss)
                     converged = converged and found.converged
                     if found.stopped:
                         raise KeyboardInterrupt
-                self._shine(changes)
+                self._shine(changes, self._partition.counts[0])
         except KeyboardInterrupt:
             stopped, converged = True, False
         loss = _added(histories)
@@ -181,6 +184,14 @@ class _Sweep:
             if own is not None:
                 found.append((field, own.of_whole(some.line, some.vertex)))
         return found
+
+    def _jobs(
+        self, fields: Sequence[tuple[PlanField, _Own]], path: EnergyPath, begun: list[int]
+    ) -> Iterator[FieldJob]:
+        """What fields optimise, made when it is needed. begun: holds the row of the latest."""
+        for field, own in fields:
+            begun[0] = field.index[0]
+            yield self._job(field, own, path)
 
     def _job(self, field: PlanField, own: _Own, path: EnergyPath) -> FieldJob:
         """What a field optimises, beside the others of a path and their given light."""
@@ -234,9 +245,10 @@ class _Sweep:
         self._energy[own.move[moved]] = found.path.energy[moved]
         self._speed[own.move[moved]] = found.path.speed[moved]
 
-    def _shine(self, changes: Sequence[tuple[PlanField, Sequence[Floats]]]) -> None:
-        """Add the changes of fields' light to what is given."""
-        for field, each in changes:
+    def _shine(self, changes: deque[tuple[PlanField, Sequence[Floats]]], before: int) -> None:
+        """Add the changes of light of the first fields, in rows before one, to what is given; drop them."""
+        while changes and changes[0][0].index[0] < before:
+            field, each = changes.popleft()
             for light, change in zip(self._given, each, strict=True):
                 add_light(light, self._partition.given_window(field), change)
 
