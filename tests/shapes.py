@@ -13,6 +13,11 @@ def differing_area(a: shapely.Geometry, b: shapely.Geometry) -> float:
     return float(shapely.symmetric_difference(a, b, grid_size=NODING).area)
 
 
+def edges_apart(a: shapely.Geometry, b: shapely.Geometry) -> float:
+    """mm, Hausdorff distance of the edges of two areas, at the vertices of either."""
+    return float(shapely.hausdorff_distance(shapely.boundary(a), shapely.boundary(b)))
+
+
 def plus(*shapes: shapely.Geometry) -> shapely.Geometry:
     """What any of them covers."""
     return shapely.union_all(shapes, grid_size=NODING)

@@ -176,6 +176,8 @@ def test_a_doubtful_file_is_exposed_with_a_warning(folder: Path, capsys: Capture
         (["job.nc", "--align"], "--align needs a design"),
         (["job.nc", "--max-epe", "5um"], "--max-epe needs a design"),
         (["job.nc", "--scale", "2"], "--scale needs a design"),
+        (["job.nc", "--sensitivity"], "--sensitivity needs a design"),
+        (["job.nc", "--depth"], "has no penetration depth"),
         (["job.nc", "--z", "low"], "--z 'low' is neither a number of mm nor 'all'"),
         (["job.nc", "--s-max", "0"], "s-max"),
         (["job.nc", "--dialect", "grlb"], "did you mean grbl?"),
@@ -221,10 +223,6 @@ def test_sensitivity_says_what_spoils_the_edges_most(folder: Path, capsys: Captu
     assert found["headline"] in capsys.readouterr().out
 
 
-def test_sensitivity_needs_a_design(folder: Path, refused: Refused) -> None:
-    assert "--sensitivity needs a design" in refused("simulate", "job.nc", "--sensitivity")
-
-
 def test_the_depth_is_computed_on_request(folder: Path, capsys: Captured, answer: Answer) -> None:
     assert answer("simulate", "job.nc", "-q")["depth"] is None
     found = answer("simulate", "job.nc", "--resin", "working-curve", "--depth", "-q")
@@ -236,8 +234,3 @@ def test_the_depth_is_computed_on_request(folder: Path, capsys: Captured, answer
     assert depth["at"] == pytest.approx(executed["brightest"])
     assert run("simulate", "job.nc", "--resin", "working-curve", "--depth") == 0
     assert "It cures " in capsys.readouterr().out
-
-
-def test_the_depth_needs_a_working_curve(folder: Path, refused: Refused) -> None:
-    assert "has no penetration depth" in refused("simulate", "job.nc", "--depth", "-o", "out")
-    assert not (folder / "out").exists()

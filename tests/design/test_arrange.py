@@ -53,17 +53,13 @@ def same(a: shapely.Geometry, b: shapely.Geometry, within: float = 1e-6) -> bool
 # What each keeps
 
 
-@given(mirror=mirrors, rotate=angles)
-def test_mirror_and_rotation_keep_area_and_perimeter(mirror: str, rotate: float) -> None:
-    turned = arranged(mirror=mirror, rotate=rotate)
-    assert turned.area.area == pytest.approx(DESIGN.area.area)
-    assert turned.area.length == pytest.approx(DESIGN.area.length)
-
-
 @given(mirror=mirrors, rotate=angles, scale=factors)
-def test_area_goes_with_the_square_of_the_scale(mirror: str, rotate: float, scale: float) -> None:
+def test_perimeter_and_area_go_with_the_scale_and_its_square(
+    mirror: str, rotate: float, scale: float
+) -> None:
     grown = arranged(mirror=mirror, rotate=rotate, scale=scale)
     assert grown.area.area == pytest.approx(DESIGN.area.area * scale**2)
+    assert grown.area.length == pytest.approx(DESIGN.area.length * scale)
 
 
 @given(where=cells, mirror=mirrors, rotate=angles, scale=factors)
@@ -142,10 +138,6 @@ def test_negative_and_area_are_the_page(where: list[tuple[int, int]], rotate: fl
     sheet = shapely.box(*positive.page).area
     assert negative.area.area + positive.area.area == pytest.approx(sheet, rel=1e-6)
     assert shapely.intersection(negative.area, positive.area, grid_size=NODING).area < 1e-6 * sheet
-
-
-def test_the_negative_of_the_negative_is_the_design() -> None:
-    assert same(arranged(arranged(negative=True), negative=True).area, DESIGN.area)
 
 
 def test_without_a_page_the_negative_is_of_the_box_around_it() -> None:

@@ -17,7 +17,7 @@ from pace_of_machine import within
 from same_shape import AREA, shape
 from same_shape_cad import Draw, as_dxf, dxf, text
 from sets import examples
-from shapes import differing_area
+from shapes import differing_area, edges_apart
 
 from laserpath.base.errors import InputError
 from laserpath.design import load
@@ -41,13 +41,6 @@ def lines(model: Any, points: Any, **attributes: Any) -> None:
         model.add_line(a, b, attributes)
 
 
-def difference(a: Any, b: Any) -> float:
-    """Hausdorff distance of the edges of two areas."""
-    return max(
-        shapely.hausdorff_distance(shapely.boundary(p), shapely.boundary(q)) for p, q in ((a, b), (b, a))
-    )
-
-
 # The same shape as in every other format
 
 
@@ -55,7 +48,7 @@ def difference(a: Any, b: Any) -> float:
 @pytest.mark.parametrize("tolerance", [0.02, 0.001])
 def test_the_shape_of_all_formats(how: Any, tolerance: float) -> None:
     design = read(as_dxf(**how), "test", Reading(tolerance))
-    assert difference(design.area, shape()) <= tolerance * 1.001
+    assert edges_apart(design.area, shape()) <= tolerance * 1.001
     assert design.area.area == pytest.approx(AREA, abs=tolerance * 6)
     assert design.warnings == ()
 
@@ -74,7 +67,7 @@ def test_the_header_says_the_unit(units: int, mm: float) -> None:
 @pytest.mark.parametrize("name", ["inkscape.dxf", "inkscape-polylines.dxf"])
 def test_what_inkscape_exports(name: str) -> None:
     design = load(DRAWINGS / name, tolerance=TOLERANCE)
-    assert difference(design.area, shape()) < 3 * TOLERANCE  # its circle is four cubics
+    assert edges_apart(design.area, shape()) < 3 * TOLERANCE  # its circle is four cubics
     assert design.source[0] == f"from {name}"
 
 

@@ -108,11 +108,6 @@ def test_a_bad_file_is_one_sentence_that_names_it(case: str, tmp_path: Path) -> 
     assert re.search(words, refusal(tmp_path / "bad.dxf", content))
 
 
-def test_a_self_crossing_outline_is_filled_by_turns() -> None:
-    bow = dxf(lambda d, m: m.add_lwpolyline([(0, 0), (4, 4), (4, 0), (0, 4)], close=True))
-    assert read(bow, "bow", Reading(0.01)).area.area == pytest.approx(8)
-
-
 @pytest.mark.slow
 def test_more_entities_than_can_be_read_are_refused_before_they_are() -> None:
     data = text("\n".join(["0\nPOINT\n8\n0"] * 500_001))

@@ -17,7 +17,7 @@ from pace_of_machine import within
 from same_shape import AREA, shape
 from same_shape_cad import as_gds, written
 from sets import examples, one_fast
-from shapes import NODING, differing_area
+from shapes import NODING, differing_area, edges_apart
 
 from laserpath.base.errors import InputError
 from laserpath.design import load
@@ -42,13 +42,6 @@ def drawn(made: Any, oasis: bool = False, **how: Any) -> Design:
     return read(written(made, oasis), "test", Reading(TOLERANCE, **how))
 
 
-def difference(a: Any, b: Any) -> float:
-    """Hausdorff distance of the edges of two areas."""
-    return max(
-        shapely.hausdorff_distance(shapely.boundary(p), shapely.boundary(q)) for p, q in ((a, b), (b, a))
-    )
-
-
 # The same shape as in every other format
 
 
@@ -56,7 +49,7 @@ def difference(a: Any, b: Any) -> float:
 @pytest.mark.parametrize("unit", [1e-6, 1e-9, 1e-3])
 def test_the_shape_of_all_formats(oasis: bool, unit: float) -> None:
     design = read(as_gds(oasis, unit), "test", Reading(TOLERANCE))
-    assert difference(design.area, shape()) < 1.1e-4
+    assert edges_apart(design.area, shape()) < 1.1e-4
     assert design.area.area == pytest.approx(AREA, abs=1e-3)
     assert design.warnings == ()
     assert design.source == ("layer 0/0 of cell 'TOP'",)
@@ -70,7 +63,7 @@ def test_what_klayout_writes(name: str) -> None:
         return load(DRAWINGS / name, tolerance=TOLERANCE, reading=Reading(1, layers=(choice,)))
 
     solid = layer("1/0").area
-    assert difference(solid, shape()) < 2e-3  # the database unit is 1 µm
+    assert edges_apart(solid, shape()) < 2e-3  # the database unit is 1 µm
     assert solid.length == pytest.approx(shape().length, rel=1e-3)  # nothing is left of the cut
     boxes = layer("2")
     assert len(boxes.area.geoms) == 35

@@ -63,7 +63,7 @@ def test_the_sizes_of_cells_count_what_they_place(oasis):
     assert "cell 'LARGE'" in found.source[0]
 
 
-@pytest.mark.parametrize("oasis", one_fast([False, True], False), ids=["GDSII", "OASIS"])
+@BOTH
 def test_the_layer_with_the_longest_outline_counts_all_places(oasis):
     made = micrometres()
     top, via = made.new_cell("TOP"), made.new_cell("VIA")

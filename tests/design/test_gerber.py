@@ -555,13 +555,6 @@ def test_a_bad_file_is_one_sentence_that_names_it(case: str, tmp_path: Path) -> 
     assert words in refusal(tmp_path / "bad.gbr", content)
 
 
-@pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.7, 0.9, 0.99])
-def test_a_file_that_is_cut_off_is_refused(share: float) -> None:
-    data = (FILES / "gerber_kicad-F_Cu.gbr").read_bytes()
-    with pytest.raises(InputError, match=r"cut off|opens a command|ends"):
-        read(data[: int(share * len(data))], "a", Reading(0.002))
-
-
 def test_layers_are_refused() -> None:
     with pytest.raises(InputError, match="one layer"):
         read(b"*", "a", Reading(0.01, layers=("top",)))

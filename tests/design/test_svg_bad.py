@@ -131,15 +131,6 @@ def test_use_that_multiplies_is_stopped(most: int) -> None:
         )
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
-def test_encodings_with_a_mark_and_doctype_are_fine(encoding: str) -> None:
-    doctype = (
-        '<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd">'
-    )
-    design = read(f"{doctype}{ROOT}<title>µ</title>{RECT}</svg>".encode(encoding), "test", Reading(0.002))
-    assert design.area.area == pytest.approx(100)
-
-
 @pytest.mark.slow
 def test_a_hundred_thousand_vertices_take_seconds_at_most() -> None:
     """Measured 0.4 s; the bound catches quadratic growth."""

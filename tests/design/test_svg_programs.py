@@ -101,6 +101,7 @@ def test_a_blank_line_before_the_declaration_is_no_matter() -> None:
 def test_without_a_size_the_drawing_is_the_page_in_px(head: str) -> None:
     design = page(SQUARE, head)
     assert design.size == pytest.approx((9 * 25.4 / 96, 9 * 25.4 / 96))
+    assert design.page == pytest.approx(design.bounds)
     assert any("the page is what is drawn" in warning for warning in design.warnings)
 
 
@@ -126,8 +127,3 @@ def test_a_font_and_a_picture_inside_the_file_are_left_out() -> None:
         (True, False),
         (False, True),
     ]
-
-
-def test_a_hundred_words_are_one_warning() -> None:
-    (warning,) = page("<text>Hi</text>" * 100 + SQUARE).warnings
-    assert "text number 1, text number 2, text number 3 and 97 more: text is left out" in warning

@@ -10,7 +10,6 @@ import shapely
 from hypothesis import example, given
 from hypothesis import strategies as st
 from sets import examples
-from shapes import NODING
 
 from laserpath.base.overlay import tidy
 from laserpath.design.fill import fill
@@ -21,7 +20,6 @@ from laserpath.types import Design
 
 TOLERANCE = 1e-3
 MM = 'xmlns="http://www.w3.org/2000/svg" width="100mm" height="100mm" viewBox="0 0 100 100"'
-STAR = "M50,5 L79,95 L2,39 L98,39 L21,95 Z"
 
 
 def svg(body: str, tolerance: float = TOLERANCE) -> Design:
@@ -99,28 +97,6 @@ def test_y_points_up_and_the_origin_is_the_lower_left_of_the_page() -> None:
 def test_fill_rules(d: str, nonzero: float, evenodd: float) -> None:
     assert area(f'<path d="{d}"/>') == pytest.approx(nonzero, rel=1e-6)
     assert area(f'<path fill-rule="evenodd" d="{d}"/>') == pytest.approx(evenodd, rel=1e-6)
-
-
-def test_a_star_loses_its_pentagon_under_evenodd() -> None:
-    full, holed = area(f'<path d="{STAR}"/>'), area(f'<path fill-rule="evenodd" d="{STAR}"/>')
-    hole = svg(f'<path fill-rule="evenodd" d="{STAR}"/>')
-    assert not hole.area.contains(shapely.Point(50, 50))
-    assert full - holed == pytest.approx(shapely.Polygon(_star_core()).area, rel=1e-6)
-
-
-def _star_core() -> np.ndarray:
-    """The inner pentagon of STAR, by intersecting its edges."""
-    p = np.array([(50, 5), (79, 95), (2, 39), (98, 39), (21, 95)], dtype=float)
-    edges = [shapely.LineString([p[k], p[(k + 1) % 5]]) for k in range(5)]
-    crossings = [
-        a.intersection(b, grid_size=NODING)
-        for i, a in enumerate(edges)
-        for b in edges[i + 2 : i + 4]
-        if a.crosses(b)
-    ]
-    xy = np.array([(c.x, c.y) for c in crossings])
-    middle = xy.mean(axis=0)
-    return xy[np.argsort(np.arctan2(*(xy - middle).T))]
 
 
 numbers = st.floats(0, 100).map(lambda v: round(v, 2))

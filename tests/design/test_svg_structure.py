@@ -63,13 +63,6 @@ def test_a_page_without_size_is_in_px_with_a_warning() -> None:
     assert any("px" in warning for warning in design.warnings)
 
 
-def test_a_page_without_anything_is_the_drawing() -> None:
-    design = svg('<rect x="-20" y="30" width="10" height="40"/>', NS)
-    assert design.page == pytest.approx((0, 0, 10 * PX, 40 * PX))
-    assert design.bounds == pytest.approx(design.page)
-    assert design.warnings
-
-
 @pytest.mark.parametrize(
     ("aspect", "expected"),
     [
@@ -126,12 +119,6 @@ def test_switch_takes_the_first_that_applies() -> None:
     <rect systemLanguage="xx" width="90" height="90"/><rect width="10" height="10"/>
     <rect width="50" height="50"/></switch>"""
     assert area(body) == pytest.approx(100)
-
-
-def test_nothing_in_defs_is_drawn() -> None:
-    assert area('<defs><rect width="50" height="50"/></defs><rect width="5" height="5"/>') == pytest.approx(
-        25
-    )
 
 
 TILES = [(0.7 * column + 0.35 * row, 0.7 * row) for row in range(9) for column in range(9)]
