@@ -18,24 +18,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 import gcode
+from laserpath.base import quantities
 from laserpath.base.errors import InputError, did_you_mean, figure
-from laserpath.base.quantities import (
-    ACCELERATION,
-    ANGLE,
-    DENSITY,
-    DIFFUSION,
-    DOSE,
-    FREQUENCY,
-    LENGTH,
-    NUMBER,
-    POWER,
-    RATE,
-    SHARE,
-    SPEED,
-    TIME,
-    Units,
-    convert,
-)
 from laserpath.config.profiles import beams, bed
 from laserpath.physics.optics import airy_fwhm, gaussian_fwhm
 from laserpath.physics.resin import contrast_of, critical_dose
@@ -58,7 +42,7 @@ class Field:
     """
 
     name: str
-    units: Units | None = None
+    units: quantities.Units | None = None
     required: bool = True
     kind: type = float
     count: int = 1
@@ -77,17 +61,17 @@ def _suffix(unit: str) -> str:
     return unit.replace("1/", "per_").replace("/", "_per_").replace(" ", "_")
 
 
-_FEW_LENGTHS = {unit: LENGTH[unit] for unit in ("mm", "um")}
-_FEW_DOSES = {unit: DOSE[unit] for unit in ("mJ/cm2", "mJ/mm2")}
+_FEW_LENGTHS = {unit: quantities.LENGTH[unit] for unit in ("mm", "um")}
+_FEW_DOSES = {unit: quantities.DOSE[unit] for unit in ("mJ/cm2", "mJ/mm2")}
 
 SHAPERS = (
     Field("shaper_type", required=False),
     Field("shaper_type_x", required=False),
     Field("shaper_type_y", required=False),
-    Field("shaper_freq_x", FREQUENCY, required=False, least=0),
-    Field("shaper_freq_y", FREQUENCY, required=False, least=0),
-    Field("damping_ratio_x", NUMBER, required=False, least=0),
-    Field("damping_ratio_y", NUMBER, required=False, least=0),
+    Field("shaper_freq_x", quantities.FREQUENCY, required=False, least=0),
+    Field("shaper_freq_y", quantities.FREQUENCY, required=False, least=0),
+    Field("damping_ratio_x", quantities.NUMBER, required=False, least=0),
+    Field("damping_ratio_y", quantities.NUMBER, required=False, least=0),
 )
 """As Klipper's [input_shaper] has them: `shaper_type` is of both axes, and an axis of 0 Hz has none."""
 
@@ -97,43 +81,43 @@ _ANY_MODE = 50.0
 MACHINE = (
     Field("name", required=False),
     Field("size", _FEW_LENGTHS, count=2),
-    Field("speed_max", SPEED, count=2),
-    Field("rapid_speed", SPEED, count=2),
-    Field("acceleration", ACCELERATION, count=2),
+    Field("speed_max", quantities.SPEED, count=2),
+    Field("rapid_speed", quantities.SPEED, count=2),
+    Field("acceleration", quantities.ACCELERATION, count=2),
     Field("junction_deviation", _FEW_LENGTHS, required=False),
-    Field("power_max", POWER),
-    Field("s_max", NUMBER, required=False),
-    Field("power_levels", NUMBER, kind=int),
-    Field("level_min", NUMBER, kind=int, required=False),
-    Field("level_offset", NUMBER, required=False, least=-math.inf),
-    Field("pwm_period", TIME, required=False, least=0, most=LONGEST),
-    Field("segment_rate", RATE, required=False),
-    Field("look_ahead", NUMBER, kind=int, required=False),
+    Field("power_max", quantities.POWER),
+    Field("s_max", quantities.NUMBER, required=False),
+    Field("power_levels", quantities.NUMBER, kind=int),
+    Field("level_min", quantities.NUMBER, kind=int, required=False),
+    Field("level_offset", quantities.NUMBER, required=False, least=-math.inf),
+    Field("pwm_period", quantities.TIME, required=False, least=0, most=LONGEST),
+    Field("segment_rate", quantities.RATE, required=False),
+    Field("look_ahead", quantities.NUMBER, kind=int, required=False),
     Field("dialect"),
-    Field("baud", NUMBER, required=False),
-    Field("host_delay", TIME, required=False, least=0, most=LONGEST),
+    Field("baud", quantities.NUMBER, required=False),
+    Field("host_delay", quantities.TIME, required=False, least=0, most=LONGEST),
     Field("host_window", required=False),
-    Field("steps", DENSITY, required=False, count=2),
-    Field("square_corner_velocity", SPEED, required=False),
-    Field("minimum_cruise_ratio", NUMBER, required=False, least=0, most=MOST_CRUISE),
+    Field("steps", quantities.DENSITY, required=False, count=2),
+    Field("square_corner_velocity", quantities.SPEED, required=False),
+    Field("minimum_cruise_ratio", quantities.NUMBER, required=False, least=0, most=MOST_CRUISE),
     *SHAPERS,
-    Field("lag", TIME, required=False, least=0, most=LONGEST),
-    Field("laser_delay", TIME, required=False, least=0, most=LONGEST),
-    Field("laser_on_delay", TIME, required=False, least=0, most=LONGEST),
-    Field("laser_off_delay", TIME, required=False, least=0, most=LONGEST),
+    Field("lag", quantities.TIME, required=False, least=0, most=LONGEST),
+    Field("laser_delay", quantities.TIME, required=False, least=0, most=LONGEST),
+    Field("laser_on_delay", quantities.TIME, required=False, least=0, most=LONGEST),
+    Field("laser_off_delay", quantities.TIME, required=False, least=0, most=LONGEST),
     Field("backlash", _FEW_LENGTHS, required=False, count=2, least=0, most=MOST_BACKLASH),
     Field("z_travel", _FEW_LENGTHS, required=False, count=2, least=-math.inf),
     Field("focus", _FEW_LENGTHS, required=False, least=-math.inf),
     Field("heights", required=False),
-    Field("z_speed_max", SPEED, required=False),
-    Field("z_acceleration", ACCELERATION, required=False),
+    Field("z_speed_max", quantities.SPEED, required=False),
+    Field("z_acceleration", quantities.ACCELERATION, required=False),
 )
-_THIN = {unit: LENGTH[unit] for unit in ("um", "mm")}
+_THIN = {unit: quantities.LENGTH[unit] for unit in ("um", "mm")}
 
 _ORDERS = range(1, 9)
 
 
-def _doses(order: int) -> Units:
+def _doses(order: int) -> quantities.Units:
     """Units of a dose if N photons are absorbed at once: (mW/mm²)^N s for N > 1."""
     if order == 1:
         return _FEW_DOSES
@@ -149,16 +133,16 @@ def resin_fields(order: int) -> tuple[Field, ...]:
         Field("e_c", _FEW_DOSES, required=False),
         Field("penetration_depth", _THIN, required=False),
         Field("layer", _THIN, required=False),
-        Field("absorption_order", NUMBER, required=False, kind=int),
+        Field("absorption_order", quantities.NUMBER, required=False, kind=int),
         Field("tone"),
         Field("model", required=False),
-        Field("contrast", NUMBER, required=False),
-        Field("gamma", NUMBER, required=False),
-        Field("over_dose", NUMBER, required=False),
-        Field("shrinkage", SHARE, required=False, count=3, least=-math.inf),
+        Field("contrast", quantities.NUMBER, required=False),
+        Field("gamma", quantities.NUMBER, required=False),
+        Field("over_dose", quantities.NUMBER, required=False),
+        Field("shrinkage", quantities.SHARE, required=False, count=3, least=-math.inf),
         Field("development_bias", _THIN, required=False, least=-math.inf),
-        Field("bottom_layers", NUMBER, required=False, kind=int, least=0),
-        Field("bottom_exposure", NUMBER, required=False),
+        Field("bottom_layers", quantities.NUMBER, required=False, kind=int, least=0),
+        Field("bottom_exposure", quantities.NUMBER, required=False),
         Field("source", required=False),
         Field("calibrated", required=False),
     )
@@ -166,15 +150,15 @@ def resin_fields(order: int) -> tuple[Field, ...]:
 
 KINETICS = (
     Field("radical_dose", _FEW_DOSES),
-    Field("propagation", RATE),
-    Field("inhibition", RATE, required=False, least=0),
-    Field("termination", RATE, required=False, least=0),
-    Field("pair_termination", RATE, required=False, least=0),
-    Field("diffusion", DIFFUSION, required=False, least=0),
-    Field("supply", RATE, required=False, least=0),
-    Field("oxygen", NUMBER, required=False, least=0),
-    Field("gel_conversion", NUMBER, required=False),
-    Field("wait", TIME, required=False, least=0),
+    Field("propagation", quantities.RATE),
+    Field("inhibition", quantities.RATE, required=False, least=0),
+    Field("termination", quantities.RATE, required=False, least=0),
+    Field("pair_termination", quantities.RATE, required=False, least=0),
+    Field("diffusion", quantities.DIFFUSION, required=False, least=0),
+    Field("supply", quantities.RATE, required=False, least=0),
+    Field("oxygen", quantities.NUMBER, required=False, least=0),
+    Field("gel_conversion", quantities.NUMBER, required=False),
+    Field("wait", quantities.TIME, required=False, least=0),
 )
 """The fields of a resin with `model = "kinetics"`, besides the others."""
 
@@ -184,10 +168,10 @@ RESIN = (*resin_fields(1), *KINETICS)
 SPOT = (
     Field("profile", required=False),
     Field("fwhm", _FEW_LENGTHS, required=False, count=2),
-    Field("na", NUMBER, required=False),
-    Field("wavelength", {"nm": LENGTH["nm"]}, required=False),
+    Field("na", quantities.NUMBER, required=False),
+    Field("wavelength", {"nm": quantities.LENGTH["nm"]}, required=False),
     Field("radius_1e2", _FEW_LENGTHS, required=False, count=2),
-    Field("angle", ANGLE, required=False, least=-math.inf),
+    Field("angle", quantities.ANGLE, required=False, least=-math.inf),
     Field("defocus", _FEW_LENGTHS, required=False, least=-math.inf),
     Field("measured", required=False),
     Field("pixel", _FEW_LENGTHS, required=False),
@@ -318,12 +302,12 @@ def _number(field: Field, key: str, value: Any) -> float | int:
     if not Decimal(value).is_finite() or (value <= 0 if field.least is None else value < field.least):
         limit = {None: " above 0", -math.inf: ""}.get(field.least, f" of at least {field.least}")
         raise InputError(f"{key} is {_shown(value)}, but must be a finite number{limit}")
-    unit, units = field.keys[key], field.units or NUMBER
+    unit, units = field.keys[key], field.units or quantities.NUMBER
     if field.kind is int:
         if value != int(value):
             raise InputError(f"{key} is {_shown(value)}, but must be a whole number")
         return int(value)
-    number = convert(value, unit, units)
+    number = quantities.convert(value, unit, units)
     if number > field.most:
         limit = f"{figure(field.most / float(units[unit]), 4)} {unit}".rstrip()
         raise InputError(f"{key} is {_shown(value)}, but must be at most {limit}")

@@ -55,16 +55,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from laserpath.base import checks
 from laserpath.base.arrays import Floats, frozen_array
-from laserpath.base.checks import (
-    between,
-    check_real,
-    finite_array,
-    known_precision,
-    on_cpu_only,
-    positive,
-    whole,
-)
 from laserpath.base.compute.runtime import cpu_count, device
 from laserpath.base.errors import InputError, one_line
 from laserpath.operators.record import Operator
@@ -240,9 +232,9 @@ class March:
             value = np.asarray(getattr(self, name))
             if value.shape != (3,) or value.dtype.kind not in "iuf" or not np.isfinite(value).all():
                 raise InputError(f"march {name} is {getattr(self, name)}, but must be three finite numbers")
-        positive(self, "pitch", "step")
-        whole(self, "steps", "seed")
-        between(self, steps=(1, MOST_STEPS), near=(0, 1e9), jitter=(0, 1), seed=(0, 2**32 - 1))
+        checks.positive(self, "pitch", "step")
+        checks.whole(self, "steps", "seed")
+        checks.between(self, steps=(1, MOST_STEPS), near=(0, 1e9), jitter=(0, 1), seed=(0, 2**32 - 1))
         if self.opacity not in OPACITIES:
             raise InputError(f"march opacity {self.opacity!r} is unknown; known: {', '.join(OPACITIES)}")
         if self.box is not None:
@@ -332,8 +324,8 @@ class RayMarcher:
     """Pictures and gradients in one precision, 'f32' or 'f64', on the CPU."""
 
     def __init__(self, march: March, precision: str = "f32") -> None:
-        known_precision(precision)
-        on_cpu_only("volumes are marched", device())
+        checks.known_precision(precision)
+        checks.on_cpu_only("volumes are marched", device())
         self.march, self.precision = march, precision
         self.real = np.float32 if precision == "f32" else np.float64
 
@@ -365,7 +357,7 @@ class RayMarcher:
                 f"marched has pictures of shape {picture.shape[:3]}, but the cameras' have {expected}"
             )
         slope = d_picture(picture.copy()) if callable(d_picture) else d_picture
-        slope = finite_array(slope, "d_picture", picture.shape, self.real)
+        slope = checks.finite_array(slope, "d_picture", picture.shape, self.real)
         each = len(cameras) // len(inputs)
         shares = [slice(k * each, (k + 1) * each) for k in range(len(inputs))]
         found = [
@@ -436,7 +428,7 @@ class RayMarcher:
 
     def _volumes(self, volume: ArrayLike) -> Floats:
         """(B, z, y, x, 4), checked; one volume is a batch of one."""
-        check_real("volume", given := np.asarray(volume))
+        checks.check_real("volume", given := np.asarray(volume))
         array: Floats = np.ascontiguousarray(given, dtype=self.real)
         if array.ndim not in (4, 5) or array.shape[-1] != 4 or array.size == 0:
             raise InputError(

@@ -19,16 +19,7 @@ from laserpath.base.arrays import Floats
 from laserpath.base.compute.runtime import device, strips_of
 from laserpath.base.errors import InputError
 from laserpath.physics import optics
-from laserpath.physics.dose.engines import (
-    DTYPE,
-    TOLERANCE,
-    SpotGradient,
-    check,
-    check_memory,
-    checked_points,
-    checked_slope,
-    quadratic_form,
-)
+from laserpath.physics.dose import engines
 from laserpath.physics.dose.stencils import radial, separable
 from laserpath.types import Grid, Spot
 
@@ -41,11 +32,11 @@ _WIDEST = 32
 
 
 def direct_engine(
-    grid: Grid, spot: Spot, precision: str = "f32", tolerance: float = TOLERANCE
+    grid: Grid, spot: Spot, precision: str = "f32", tolerance: float = engines.TOLERANCE
 ) -> SeparableEngine | RadialEngine:
     """The stencil that suits the spot and the device."""
-    check(grid, spot, precision, tolerance)
-    check_memory(grid.shape, precision)
+    engines.check(grid, spot, precision, tolerance)
+    engines.check_memory(grid.shape, precision)
     if device() == "cpu" and (bell := _along_axes(spot)) and _box(max(bell), grid, tolerance) <= _WIDEST:
         return SeparableEngine(grid, spot, precision, tolerance)
     return RadialEngine(grid, spot, precision, tolerance)
@@ -82,23 +73,23 @@ class SeparableEngine:
 
     def spread(self, xy: Floats, energy: Floats) -> Floats:
         """Dose (rows, columns) mJ/mm² of energies (M,) mJ at xy (M, 2) mm."""
-        xy, energy = checked_points(xy, energy, self)
-        dose = np.zeros(self.grid.shape, DTYPE[self.precision])
+        xy, energy = engines.checked_points(xy, energy, self)
+        dose = np.zeros(self.grid.shape, engines.DTYPE[self.precision])
         strips = strips_of(xy[:, 1], self.grid.origin[1], self.grid.pitch, len(dose))
         self._kernels.spread(xy, self._peak * energy, *self._place(), *self._rates, self._above, strips, dose)
         return dose
 
     def gather(self, xy: Floats, energy: Floats, d_dose: Floats) -> tuple[Floats, Floats]:
         """∂L/∂energy (M,) and ∂L/∂xy (M, 2) from ∂L/∂D (rows, columns)."""
-        xy, energy = checked_points(xy, energy, self)
-        field = checked_slope(d_dose, self)
+        xy, energy = engines.checked_points(xy, energy, self)
+        field = engines.checked_slope(d_dose, self)
         d_energy, d_xy = np.empty(len(energy)), np.empty((len(energy), 2))
         self._kernels.gather(
             xy, self._peak * energy, *self._place(), *self._rates, self._above, field, d_energy, d_xy
         )
         return self._peak * d_energy, d_xy
 
-    def spot_gradient(self, xy: Floats, energy: Floats, d_dose: Floats) -> SpotGradient:
+    def spot_gradient(self, xy: Floats, energy: Floats, d_dose: Floats) -> engines.SpotGradient:
         """Only the FFT engine has it."""
         raise InputError("the direct engine has no gradient of the spot; use method 'fft'")
 
@@ -148,7 +139,7 @@ def radial_table(grid: Grid, spot: Spot, tolerance: float, farthest: float = _FA
     return RadialTable(
         value=h * part,
         slope=(slope * part + h * part_slope / radius**2) * per_knot,
-        form=quadratic_form(spot) * grid.pitch**2 / per_knot,
+        form=engines.quadratic_form(spot) * grid.pitch**2 / per_knot,
         reach=int(np.ceil(radius * widest / grid.pitch)),
         outside=optics.energy_outside(base, 0.9 * radius),
     )
@@ -157,21 +148,21 @@ def radial_table(grid: Grid, spot: Spot, tolerance: float, farthest: float = _FA
 class RadialEngine:
     """h from a table over the squared radius in the spot's own axes. outside: the energy lost."""
 
-    def __init__(self, grid: Grid, spot: Spot, precision: str, tolerance: float = TOLERANCE) -> None:
+    def __init__(self, grid: Grid, spot: Spot, precision: str, tolerance: float = engines.TOLERANCE) -> None:
         if not spot.round:
             raise InputError("the direct engine has no stencil for a photographed spot; use method 'fft'")
         self.grid, self.spot, self.precision = grid, spot, precision
         table = radial_table(grid, spot, tolerance)
         self.outside = table.outside
-        self._table = table.value.astype(DTYPE[precision])
-        self._slopes = table.slope.astype(DTYPE[precision])
+        self._table = table.value.astype(engines.DTYPE[precision])
+        self._slopes = table.slope.astype(engines.DTYPE[precision])
         self._form, self._reach = table.form, table.reach
 
     def spread(self, xy: Floats, energy: Floats) -> Floats:
         """Dose (rows, columns) mJ/mm² of energies (M,) mJ at xy (M, 2) mm."""
-        xy, energy = checked_points(xy, energy, self)
+        xy, energy = engines.checked_points(xy, energy, self)
         u, v = self._pixels(xy)
-        dose = np.zeros(self.grid.shape, DTYPE[self.precision])
+        dose = np.zeros(self.grid.shape, engines.DTYPE[self.precision])
         self._kernels().spread(
             u, v, energy.astype(dose.dtype), self._table, self._slopes, self._form, self._reach, dose
         )
@@ -179,15 +170,15 @@ class RadialEngine:
 
     def gather(self, xy: Floats, energy: Floats, d_dose: Floats) -> tuple[Floats, Floats]:
         """∂L/∂energy (M,) and ∂L/∂xy (M, 2) from ∂L/∂D (rows, columns)."""
-        xy, energy = checked_points(xy, energy, self)
-        field = checked_slope(d_dose, self)
+        xy, energy = engines.checked_points(xy, energy, self)
+        field = engines.checked_slope(d_dose, self)
         u, v = self._pixels(xy)
         value, du, dv = (np.empty_like(u) for _ in range(3))
         self._kernels().gather(u, v, self._table, self._slopes, self._form, self._reach, field, value, du, dv)
         scale = energy / self.grid.pitch
         return value.astype(np.float64), np.stack([du * scale, dv * scale], axis=1)
 
-    def spot_gradient(self, xy: Floats, energy: Floats, d_dose: Floats) -> SpotGradient:
+    def spot_gradient(self, xy: Floats, energy: Floats, d_dose: Floats) -> engines.SpotGradient:
         """Only the FFT engine has it."""
         raise InputError("the direct engine has no gradient of the spot; use method 'fft'")
 
@@ -196,5 +187,5 @@ class RadialEngine:
 
     def _pixels(self, xy: Floats) -> tuple[Floats, Floats]:
         """Fractional (column, row) indices of the points, contiguous, in the engine's precision."""
-        uv = self.grid.to_pixels(xy).astype(DTYPE[self.precision])
+        uv = self.grid.to_pixels(xy).astype(engines.DTYPE[self.precision])
         return np.ascontiguousarray(uv[:, 0]), np.ascontiguousarray(uv[:, 1])
