@@ -32,6 +32,7 @@ FLAGS = (
 )  # fmt: skip
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 PATIENCE = 10.0
+Open = Callable[..., Any]
 MOST = 5_000_000
 """Bytes of a page of a 5 mm design."""
 
@@ -147,20 +148,29 @@ def seen(everywhere: Seen) -> Iterator[Seen]:
     assert everywhere.wrong == []
 
 
-def opened(browser: Any, address: str, **context: Any) -> Seen:
-    return Seen(browser, address, **context)
+@pytest.fixture
+def opened(browser: Any) -> Iterator[Open]:
+    """Opens an address in a context of its own."""
+    pages: list[Seen] = []
+
+    def of(address: str, **context: Any) -> Seen:
+        pages.append(Seen(browser, address, **context))
+        return pages[-1]
+
+    yield of
+    for one in pages:
+        one.context.close()
 
 
 # Opening
 
 
-def test_it_opens_from_a_file_without_errors_and_asks_for_nothing_else(browser: Any, address: str) -> None:
-    seen = opened(browser, address)
+def test_it_opens_from_a_file_without_errors_and_asks_for_nothing_else(opened: Open, address: str) -> None:
+    seen = opened(address)
     assert seen.requests == [address]
     assert seen.wrong == []
     assert seen.page.locator("#viewer").is_visible()
     assert not any(image.is_visible() for image in seen.page.locator("figure.map").all())
-    seen.context.close()
 
 
 def test_the_policy_of_the_page_lets_nothing_out(seen: Seen) -> None:
@@ -171,14 +181,13 @@ def test_the_policy_of_the_page_lets_nothing_out(seen: Seen) -> None:
     seen.wrong.clear()  # the browser says so
 
 
-def test_the_first_screen_has_the_verdict_with_its_warnings_and_the_map(browser: Any, address: str) -> None:
-    seen = opened(browser, address, viewport={"width": 1280, "height": 800})
+def test_the_first_screen_has_the_verdict_with_its_warnings_and_the_map(opened: Open, address: str) -> None:
+    seen = opened(address, viewport={"width": 1280, "height": 800})
     places = (".verdict > p", ".verdict .more a", "#viewer canvas", ".play", "#warnings")
     boxes = [seen.page.locator(place).first.bounding_box() for place in places]
     assert [box["y"] for box in boxes] == sorted(box["y"] for box in boxes)
     assert boxes[3]["y"] + boxes[3]["height"] <= 800, "verdict, map and clock without scrolling"
     assert boxes[2]["y"] < 350 and boxes[2]["height"] >= 320
-    seen.context.close()
 
 
 def test_no_letter_needs_a_font_of_symbols(seen: Seen) -> None:
@@ -370,8 +379,8 @@ def test_buttons_zoom_and_show_all_again(seen: Seen) -> None:
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_no_button_lies_on_the_map(browser: Any, address: str, width: int) -> None:
-    seen = opened(browser, address, viewport={"width": width, "height": 844})
+def test_no_button_lies_on_the_map(opened: Open, address: str, width: int) -> None:
+    seen = opened(address, viewport={"width": width, "height": 844})
     under = """() => {
         const map = document.querySelector("#viewer canvas").getBoundingClientRect();
         const boxes = [...document.querySelectorAll("#viewer button")].map((b) => b.getBoundingClientRect());
@@ -379,7 +388,6 @@ def test_no_button_lies_on_the_map(browser: Any, address: str, width: int) -> No
         return boxes.filter((b) => !(beside(b) || b.bottom <= map.top || b.top >= map.bottom)).length;
     }"""
     assert seen.page.evaluate(under) == 0
-    seen.context.close()
 
 
 def test_keys_move_the_map_and_tell_what_is_in_its_middle(seen: Seen) -> None:
@@ -545,8 +553,8 @@ def test_what_is_cured_is_where_the_laser_was(job: Job, seen: Seen) -> None:
         assert off[(before < 0.03) & (after > 0.1)].min() > 12
 
 
-def test_a_dark_screen_has_a_dark_map(browser: Any, address: str) -> None:
-    seen = opened(browser, address, color_scheme="dark")
+def test_a_dark_screen_has_a_dark_map(opened: Open, address: str) -> None:
+    seen = opened(address, color_scheme="dark")
     seen.page.locator("[data-show=error]").check()
     seen.page.locator("[data-show=path]").check()
     for layer in ("cure", "dose", "design"):
@@ -561,7 +569,6 @@ def test_a_dark_screen_has_a_dark_map(browser: Any, address: str) -> None:
     light = np.asarray(Image.open(io.BytesIO(seen.picture())).convert("L"))
     assert seen.picture() != dark and light[5, 5] == 255
     assert seen.wrong == []
-    seen.context.close()
 
 
 def test_keys_on_the_slider_move_the_laser(seen: Seen) -> None:
@@ -616,27 +623,25 @@ def test_ten_times_the_rate_is_ten_times_as_fast(seen: Seen) -> None:
 
 
 @pytest.mark.parametrize("seconds", [0.3, 2.0, 45.0, 1800.0, 80_000.0])
-def test_every_program_plays_in_a_sensible_time(browser: Any, job: Job, folder: Path, seconds: float) -> None:
+def test_every_program_plays_in_a_sensible_time(opened: Open, job: Job, folder: Path, seconds: float) -> None:
     """Its laser is as slow or fast as that takes; the rate that it plays at is shown."""
     slower = seconds / MachineProgram.of(job.toolpath, job.process).run.write_time
     path = replace(job.toolpath, speed=job.toolpath.speed / slower)
-    seen = opened(browser, saved(render(replace(job, toolpath=path)), folder, f"lasts{seconds:g}"))
+    seen = opened(saved(render(replace(job, toolpath=path)), folder, f"lasts{seconds:g}"))
     total, rate = seen.state("total"), seen.page.locator("[name=rate]")
     assert 8 <= total / float(rate.input_value()) <= 20
     shown = rate.evaluate("one => one.selectedOptions[0].textContent")
     assert shown == f"× {rate.input_value()}"
-    seen.context.close()
 
 
 # Other screens, paper, no script
 
 
 @pytest.mark.parametrize("width", [390, 320])
-def test_nothing_is_wider_than_a_phone(browser: Any, address: str, width: int) -> None:
-    seen = opened(browser, address, **{**PHONE, "viewport": {"width": width, "height": 844}})
+def test_nothing_is_wider_than_a_phone(opened: Open, address: str, width: int) -> None:
+    seen = opened(address, **{**PHONE, "viewport": {"width": width, "height": 844}})
     seen.page.locator("details").evaluate_all("all => all.forEach((one) => (one.open = true))")
     assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
-    seen.context.close()
 
 
 BROKEN = """() => {
@@ -657,13 +662,12 @@ BROKEN = """() => {
 
 
 @pytest.mark.parametrize("width", [360, 768, 820, 1080, 1280])
-def test_no_word_in_a_table_is_broken(browser: Any, address: str, width: int) -> None:
-    seen = opened(browser, address, viewport={"width": width, "height": 800})
+def test_no_word_in_a_table_is_broken(opened: Open, address: str, width: int) -> None:
+    seen = opened(address, viewport={"width": width, "height": 800})
     seen.page.locator("details").evaluate_all("all => all.forEach((one) => (one.open = true))")
     assert seen.page.evaluate(BROKEN) == []
     assert seen.page.locator("td").filter(has_text="negative").first.is_visible()
     assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
-    seen.context.close()
 
 
 @pytest.fixture(scope="module")
@@ -682,10 +686,10 @@ def others(job: Job, folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("width", [360, 768, 1280])
-def test_pages_without_a_viewer_fit_every_screen_too(browser: Any, others: list[str], width: int) -> None:
+def test_pages_without_a_viewer_fit_every_screen_too(opened: Open, others: list[str], width: int) -> None:
     for address in others:
         context = {"viewport": {"width": width, "height": 800}, "color_scheme": "dark"}
-        seen = opened(browser, address, ready=False, **context)
+        seen = opened(address, ready=False, **context)
         assert seen.page.evaluate(BROKEN) == []
         assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
         assert seen.page.locator("td").filter(has_text="negative").first.is_visible(), "nothing is folded"
@@ -694,7 +698,6 @@ def test_pages_without_a_viewer_fit_every_screen_too(browser: Any, others: list[
             "all => all.map((one) => getComputedStyle(one).filter)"
         )
         assert filters and "none" not in filters, "no picture glares"
-        seen.context.close()
 
 
 def test_the_last_tables_are_folded_and_open_on_paper(seen: Seen) -> None:
@@ -711,8 +714,8 @@ def test_the_last_tables_are_folded_and_open_on_paper(seen: Seen) -> None:
     assert seen.page.locator("details[open]").count() == 0
 
 
-def test_fingers_tap_pinch_and_pan(browser: Any, address: str) -> None:
-    seen = opened(browser, address, **PHONE)
+def test_fingers_tap_pinch_and_pan(opened: Open, address: str) -> None:
+    seen = opened(address, **PHONE)
     seen.page.locator("#viewer canvas").scroll_into_view_if_needed()
     seen.rest()
     canvas = seen.page.locator("#viewer canvas")
@@ -736,18 +739,16 @@ def test_fingers_tap_pinch_and_pan(browser: Any, address: str) -> None:
     assert math.dist(seen.at(3.0, 2.5), (x, y)) < 3
     assert canvas.evaluate("one => one.style.touchAction") == "none"
     assert seen.wrong == []
-    seen.context.close()
 
 
-def test_on_paper_there_are_pictures_instead(browser: Any, address: str) -> None:
-    seen = opened(browser, address)
+def test_on_paper_there_are_pictures_instead(opened: Open, address: str) -> None:
+    seen = opened(address)
     seen.page.emulate_media(media="print")
     assert not seen.page.locator("#viewer").is_visible()
     maps = seen.page.locator("figure.map img").all()
     assert len(maps) == 4
     assert all(one.is_visible() for one in maps)
     assert len(seen.page.pdf()) > 100_000
-    seen.context.close()
 
 
 @pytest.mark.parametrize(
@@ -756,44 +757,41 @@ def test_on_paper_there_are_pictures_instead(browser: Any, address: str) -> None
     ids=["no script", "an old browser"],
 )
 def test_without_the_viewer_there_are_pictures(
-    browser: Any, address: str, context: dict[str, Any], before: str
+    opened: Open, address: str, context: dict[str, Any], before: str
 ) -> None:
-    seen = opened(browser, address, ready=False, before=before, **context)
+    seen = opened(address, ready=False, before=before, **context)
     if before:
         seen.until("window.laserpath")
     assert not seen.page.locator("#viewer").is_visible()
     assert all(one.is_visible() for one in seen.page.locator("figure.map img").all())
-    seen.context.close()
 
 
-def test_who_wants_less_motion_is_there_at_once(browser: Any, address: str) -> None:
-    seen = opened(browser, address, reduced_motion="reduce")
+def test_who_wants_less_motion_is_there_at_once(opened: Open, address: str) -> None:
+    seen = opened(address, reduced_motion="reduce")
     before = seen.state("view")["zoom"]
     assert (
         seen.page.evaluate("document.querySelector('[data-place]').click(), window.laserpath.view.zoom")
         > 2 * before
     )
-    seen.context.close()
 
 
 # Other pages
 
 
-def test_hostile_names_do_nothing(browser: Any, job: Job, folder: Path) -> None:
+def test_hostile_names_do_nothing(opened: Open, job: Job, folder: Path) -> None:
     name = "</script><script>window.laserpath = {hacked: true}; alert(1)</script>"
     html = render(job, name, (name,), name)
-    seen = opened(browser, saved(html, folder, "hostile"))
+    seen = opened(saved(html, folder, "hostile"))
     assert seen.wrong == []
     assert not seen.page.evaluate("'hacked' in window.laserpath")
     assert seen.page.locator("h1").inner_text() == name
-    seen.context.close()
 
 
-def test_a_program_without_a_design_is_shown_too(browser: Any, job: Job, folder: Path) -> None:
+def test_a_program_without_a_design_is_shown_too(opened: Open, job: Job, folder: Path) -> None:
     made = job.report.executed
     shown = ShownProgram(job.toolpath, job.run, made.grid, made.dose, job.process)
     html = report.render_exposure(shown, PageText("board.gcode", warnings=("line 3 was not understood",)))
-    seen = opened(browser, saved(html, folder, "alone"))
+    seen = opened(saved(html, folder, "alone"))
     seen.page.locator("#viewer canvas").scroll_into_view_if_needed()
     seen.point(1.4, 3.3)
     assert seen.shown("state") == "cures"
@@ -803,10 +801,9 @@ def test_a_program_without_a_design_is_shown_too(browser: Any, job: Job, folder:
     seen.rest()
     assert seen.wrong == []
     assert "line 3 was not understood" in seen.page.inner_text("main")
-    seen.context.close()
 
 
-def test_a_program_is_judged_by_its_design(browser: Any, job: Job, folder: Path) -> None:
+def test_a_program_is_judged_by_its_design(opened: Open, job: Job, folder: Path) -> None:
     """With too little dose it says how much more would be right."""
     made = job.report.executed
     shown = job.page_data.exposed(job.run)
@@ -819,27 +816,25 @@ def test_a_program_is_judged_by_its_design(browser: Any, job: Job, folder: Path)
         ),
         made,
     )
-    seen = opened(browser, saved(html, folder, "judged"))
+    seen = opened(saved(html, folder, "judged"))
     assert seen.page.locator("#figures thead th").count() == 3
     text = seen.page.inner_text("main")
     assert "Another tool." in text
     assert "--iterations" not in text
     assert "--pitch" not in text
-    seen.context.close()
 
 
-def test_a_positive_resist_is_cleared(browser: Any, folder: Path) -> None:
+def test_a_positive_resist_is_cleared(opened: Open, folder: Path) -> None:
     design = Design(shapely.MultiPolygon([shapely.box(0, 0, 1, 1)]), "window")
     job = make_job(design, Process(resin=Resin(tone="positive")))
-    seen = opened(browser, saved(render(job), folder, "window"))
+    seen = opened(saved(render(job), folder, "window"))
     seen.page.locator("#viewer canvas").scroll_into_view_if_needed()
     seen.point(0.5, 0.5)
     assert seen.shown("state") == "clears"
     assert "cures" not in seen.page.locator(".key").inner_text()
-    seen.context.close()
 
 
-def test_a_dense_five_millimetre_design_fits_the_budget(browser: Any, folder: Path) -> None:
+def test_a_dense_five_millimetre_design_fits_the_budget(opened: Open, folder: Path) -> None:
     """Lines as wide as their gaps all over 5 mm, and the limit's picture too."""
     bars = [shapely.box(x, 0, x + 0.15, 5) for x in np.arange(0, 4.9, 0.3)]
     job = make_job(Design(shapely.MultiPolygon(bars), "grating"))
@@ -847,18 +842,16 @@ def test_a_dense_five_millimetre_design_fits_the_budget(browser: Any, folder: Pa
     html = render(job)
     assert len(html.encode()) < MOST
     assert "thinned" not in html
-    seen = opened(browser, saved(html, folder, "grating"))
+    seen = opened(saved(html, folder, "grating"))
     assert seen.wrong == []
-    seen.context.close()
 
 
-def test_the_report_of_a_real_plan(browser: Any, tmp_path: Path) -> None:
+def test_the_report_of_a_real_plan(opened: Open, tmp_path: Path) -> None:
     """From the drawing to the page: gratings of 5 mm at a spot of 0.1 mm, as the command line plans them."""
     plan = laserpath.plan(Path(__file__).parents[2] / "samples" / "grating.svg")
     (page,) = (path for path in plan.write(tmp_path) if path.name.endswith(".html"))
     assert page.stat().st_size < MOST
-    seen = opened(browser, page.as_uri())
+    seen = opened(page.as_uri())
     assert seen.wrong == []
     # A line of unusual length on a slow link moves the clock a little, if the page lacks it.
     assert seen.state("total") == pytest.approx(plan.report.executed.motion.write_time, rel=0.02)
-    seen.context.close()
