@@ -15,7 +15,8 @@ also changes an Airy spot's shape; `Spot.defocus` plans with it.
 The settings are those that a plan takes from the profile and that may be wrong there, or be changed at the
 machine: acceleration, speed in junctions, the feed override, the link and its host, the light of a level, on
 a gantry the delay of the laser and the slack of the axes, and Klipper's input shaper. Nobody knows the phase
-of the laser's pulses, nor whether GRBL's pin flashes where it is lit again.
+of the laser's pulses, whether GRBL's pin flashes where it is lit again, nor, to tenths of a millisecond, when
+a host answers: on that it hangs where a head stops that is sent its lines one by one.
 """
 
 from __future__ import annotations
@@ -141,6 +142,10 @@ _STALLING = 0.5
 _LATE_HOST = 16e-3
 """s, the usual latency timer of FTDI's USB bridges: nearly as late as hosts are."""
 
+_MOMENTS = (-2e-4, -1e-4, 1e-4, 2e-4)
+"""s, by which a host that sends line by line answers sooner or later. Where the head stops for want of a line
+hangs on less; no host keeps its time better."""
+
 _SLACK = 0.02
 """mm, of backlash that is not stated: a larger one than a tight belt has makes every plan look fragile."""
 
@@ -217,6 +222,8 @@ def _all(machine: Machine) -> Iterator[Disturbance]:
     if machine.host_delay < _LATE_HOST:
         late = replace(machine, host_delay=_LATE_HOST)
         yield Disturbance("host", f"a host that answers after {1000 * _LATE_HOST:g} ms", late)
+    if machine.host_window == "lines":
+        yield from _moments(machine)
     own = machine.light.offset
     other = 0.0 if own else 1.0
     changed = replace(machine, level_offset=other)
@@ -235,6 +242,14 @@ def _all(machine: Machine) -> Iterator[Disturbance]:
         x, y = machine.backlash
         slack = replace(machine, backlash=(x + _SLACK, y + _SLACK))
         yield Disturbance("backlash", f"{1000 * _SLACK:g} µm more backlash", slack)
+
+
+def _moments(machine: Machine) -> Iterator[Disturbance]:
+    """The host's answers come a little sooner or later."""
+    for shift in _MOMENTS:
+        when = f"{1000 * abs(shift):g} ms {'later' if shift > 0 else 'sooner'}"
+        moved = replace(machine, host_delay=max(machine.host_delay + shift, 0.0))
+        yield Disturbance("moments", f"a host that answers {when}", moved)
 
 
 def _pulses(machine: Machine) -> Iterator[Disturbance]:

@@ -43,6 +43,7 @@ _TOPICS = {
     "junction": "speed in bends",
     "link": "the link",
     "host": "how soon the host answers",
+    "moments": "the moments at which the host answers",
     "light": "the light of its power levels",
     "pulses": "the phase of the laser's pulses",
     "delay": "a late laser",
@@ -64,7 +65,12 @@ def headline(sensitivity: Sensitivity, process: Process) -> str:
             f"The print is lost even if the machine is as planned: its edges are {off} off on average. Mend "
             "that first; until then disturbances say little."
         )
-    return " ".join(filter(None, (_on_machine(sensitivity, process), _on_override(sensitivity, process))))
+    sentences = (
+        _on_machine(sensitivity, process),
+        _on_moments(sensitivity),
+        _on_override(sensitivity, process),
+    )
+    return " ".join(filter(None, sentences))
 
 
 def _on_machine(sensitivity: Sensitivity, process: Process) -> str:
@@ -77,6 +83,17 @@ def _on_machine(sensitivity: Sensitivity, process: Process) -> str:
     return (
         f"Most sensitive to {_TOPICS[worst.cause]}: with {worst.change} the mean edge error rises from "
         f"{_from_to(before, worst.figures.epe_mean, process)}. {_remedy(worst, process)}"
+    )
+
+
+def _on_moments(sensitivity: Sensitivity) -> str:
+    """What is known of the largest dose where lines are sent one by one."""
+    if sensitivity.doses is None:
+        return ""
+    low, high = map(number, sensitivity.doses)
+    return (
+        "Sent line by line, the head stops where tenths of a millisecond decide: the largest dose is "
+        f"{low} to {high} × critical."
     )
 
 
@@ -136,6 +153,7 @@ def _remedy(worst: Variation, process: Process) -> str:
         "junction": f"Keep what the profile says of it equal to {setting}.",
         "link": "Use a sender that keeps the controller's buffer full, at the profile's baud rate.",
         "host": "Set the latency timer of its USB bridge to 1 ms, or state host_delay_ms in the profile.",
+        "moments": "Use a sender that counts characters, or a card.",
         "delay": "Unless you have, measure laser_delay_ms with the chart, and state it in the profile.",
         "shaper": "State the controller's input shaper in the profile, or turn it off in both.",
         "backlash": "Tighten the axes, or measure backlash_mm, and state it in the profile.",

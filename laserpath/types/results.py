@@ -411,8 +411,8 @@ class KeyFigures:
 class Variation:
     """One change of the machine, and the print with it. figures: as executed.
 
-    cause: 'acceleration', 'junction', 'override', 'link', 'host', 'shaper', 'light', 'pulses', 'flashes',
-    'delay', 'backlash' of a disturbance; 'filter', 'levels', 'acceleration', 'link', 'steps' of an
+    cause: 'acceleration', 'junction', 'override', 'link', 'host', 'moments', 'shaper', 'light', 'pulses',
+    'flashes', 'delay', 'backlash' of a disturbance; 'filter', 'levels', 'acceleration', 'link', 'steps' of an
     improvement.
     change: in words, such as 'twice the acceleration'.
     """
@@ -453,6 +453,17 @@ class Sensitivity:
     def worst_override(self) -> Variation | None:
         """The feed override with the largest mean edge error: nobody sets one without knowing it."""
         return _worst(one for one in self.disturbed if one.cause == "override")
+
+    @property
+    def doses(self) -> tuple[float, float] | None:
+        """Least and largest of the largest doses with a host that answers a little sooner or later.
+
+        None if it does not hang on that.
+        """
+        moments = [one.figures.dose_max for one in self.disturbed if one.cause == "moments"]
+        return (
+            (min(*moments, self.planned.dose_max), max(*moments, self.planned.dose_max)) if moments else None
+        )
 
     def gain(self, improved: Variation) -> float:
         """Share of the mean edge error that a better machine takes away; negative if it adds to it."""

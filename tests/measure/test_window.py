@@ -185,6 +185,11 @@ def test_only_what_the_controller_has_is_disturbed() -> None:
     assert "delay" not in [one.cause for one in disturbances(galvo)], "2 m/s there would be 2 mm of light"
     assert not {"link", "host"} & set(causes["klipper"]), "the host sends its moves ahead of time"
     assert any("square corner velocity" in one.change for one in disturbances(DIALECTS["klipper"]))
+    assert "moments" not in [
+        one.cause for one in disturbances(replace(DIALECTS["klipper"], host_window="lines"))
+    ]
+    single = [one for one in disturbances(replace(Machine(), host_window="lines")) if one.cause == "moments"]
+    assert [one.machine.host_delay for one in single] == [1e-4, 2e-4], "no host answers before it was asked"
     free = replace(Machine(), baud=None)
     assert "link" not in [one.cause for one in disturbances(free)]
 

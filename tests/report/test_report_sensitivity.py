@@ -41,6 +41,13 @@ def test_the_headline_names_the_worst_its_figure_and_the_remedy() -> None:
     )
 
 
+def test_lines_sent_one_by_one_bound_the_largest_dose() -> None:
+    sooner = Variation("moments", "a host that answers 0.1 ms sooner", KeyFigures(0.0191, 0, 4.36, 10.0))
+    told = headline(replace(MADE, disturbed=(sooner, *MADE.disturbed)), PROCESS)
+    assert "the largest dose is 3.00 to 4.36 × critical." in told
+    assert "line by line" not in headline(MADE, PROCESS)
+
+
 def test_an_override_which_the_user_sets_never_leads_even_alone() -> None:
     alone = headline(replace(MADE, disturbed=MADE.disturbed[1:]), PROCESS)
     assert alone.startswith("Leave the feed override at 100 %")

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from recorded_plans import HOST_RECORDINGS, RECORDINGS, HostRecording, Recording, agreement
 
+from laserpath.measure.window import disturbances
 from laserpath.simulation import simulate
 from laserpath.types import Process
 
@@ -80,6 +81,17 @@ def test_a_slow_host_starves_a_plan_as_it_starved_the_firmware(recording: HostRe
     assert found.model.figures.dose_max == pytest.approx(found.real.figures.dose_max, rel=largest)
     model, real = found.run_time
     assert model == pytest.approx(real, rel=0.025)
+
+
+@pytest.mark.slow(2)
+@pytest.mark.parametrize("delay", [0, 1, 4, 16])
+def test_a_run_that_was_sent_line_by_line_lies_within_the_bounds(delay: int) -> None:
+    """Of the largest dose, to 3 %: which moves the head stops at hangs on microseconds."""
+    recording = HostRecording("gear", "grbl", 250, "lines", delay)
+    moved = [one.machine for one in disturbances(recording.machine) if one.cause == "moments"]
+    doses = [agreement(recording, one).model.figures.dose_max for one in (recording.machine, *moved)]
+    real = agreement(recording).real.figures.dose_max
+    assert 0.97 * min(doses) <= real <= 1.03 * max(doses)
 
 
 def test_a_host_that_is_not_known_of_explains_the_errors_of_the_recorded_run() -> None:
