@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections.abc import Iterator, Sequence
@@ -18,7 +17,7 @@ from laserpath.cli import plan as planning
 from laserpath.cli import progress, show
 from laserpath.cli.ending import TOLERANCE_MISSED, Interrupts
 from laserpath.cli.grouped import AS_GIVEN, GroupedCommand, Options, Parsed, options
-from laserpath.cli.options import DESIGN, LIMITS, OUTPUT, PLAN, PROCESS, WORKERS
+from laserpath.cli.options import CAUTION, DESIGN, LIMITS, OUTPUT, PLAN, PROCESS, WORKERS
 from laserpath.config import options as known
 from laserpath.config import request
 from laserpath.config.layers import names_on
@@ -52,11 +51,7 @@ positive tone what does not stay is exposed, for copper also the rim around the 
 
 \b
 Exit codes: 0 success; 2 bad input, nothing written; 3 files written, but --max-epe is not met;
-130 interrupted, nothing written.
-
-\b
-CAUTION: a laser that cures resin can blind you faster than you can blink. Enclose the beam or
-wear goggles rated for its wavelength; never leave the machine unattended."""
+130 interrupted, nothing written."""
 
 
 def _panel(text: str) -> tuple[int, int]:
@@ -151,7 +146,7 @@ _NOT_OF_A_BOARD = [
 ]
 
 
-@click.command(cls=GroupedCommand, epilog=_EPILOG)
+@click.command(cls=GroupedCommand, epilog=_EPILOG + CAUTION)
 @click.argument("files", metavar="[FILES…]", type=click.Path(), nargs=-1)
 @options(OUTPUT, _FILES, _BOARD, PROCESS, PLAN, WORKERS, LIMITS)
 @click.pass_context
@@ -199,7 +194,7 @@ def board(context: click.Context, /, files: tuple[str, ...], **given: Any) -> No
     for sentence in warnings:
         talk.warn(sentence)
     if given["json"]:
-        click.echo(_as_json(plans, written, (*read.warnings, *warnings)))
+        click.echo(show.json_of(_as_json(plans, written, (*read.warnings, *warnings))))
     elif not given["quiet"]:
         _summary(plans, written)
     if command := _for_other_side(plans, context.meta[AS_GIVEN], folder):
@@ -344,10 +339,10 @@ def _summary(plans: BoardPlans, written: Sequence[Path]) -> None:
     show.tell_written(written)
 
 
-def _as_json(plans: BoardPlans, written: Sequence[Path], warnings: Sequence[str]) -> str:
+def _as_json(plans: BoardPlans, written: Sequence[Path], warnings: Sequence[str]) -> dict[str, Any]:
     """Figures and files as JSON: those of all, and for each layer those of a plan."""
     x0, y0, x1, y1 = plans.board.box
-    full = {
+    return {
         "board": plans.board.name,
         "size_mm": [x1 - x0, y1 - y0],
         "holes": len(plans.board.holes),
@@ -366,4 +361,3 @@ def _as_json(plans: BoardPlans, written: Sequence[Path], warnings: Sequence[str]
             for layer, one in zip(plans.board.layers, plans.plans.values(), strict=True)
         ],
     }
-    return json.dumps(full, indent=2, ensure_ascii=False, allow_nan=False)

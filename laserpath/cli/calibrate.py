@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import date
@@ -22,7 +21,7 @@ from laserpath.base.quantities import DOSE, LENGTH, NUMBER, SPEED, Units
 from laserpath.cli import show
 from laserpath.cli.ending import TOLERANCE_MISSED, Interrupts
 from laserpath.cli.grouped import GroupedCommand, Options, Parsed, options
-from laserpath.cli.options import DESIGN, FILES, LIMITS, OUTPUT, PLAN, PROCESS
+from laserpath.cli.options import CAUTION, DESIGN, FILES, LIMITS, OUTPUT, PLAN, PROCESS
 from laserpath.config import request
 from laserpath.config.values import Quantity, Series
 
@@ -98,14 +97,10 @@ Examples:
 \b
 By default, line energies run from 1/16 to 256 times what the resin's profile predicts for a line to cure,
 with --focus from 1 to 32 times.
-Measure the chart, fill in NAME.csv, then run `laserpath fit NAME.csv`.
-
-\b
-CAUTION: a laser that cures resin can blind you faster than you can blink. Enclose the beam or
-wear goggles rated for its wavelength; never leave the machine unattended."""
+Measure the chart, fill in NAME.csv, then run `laserpath fit NAME.csv`."""
 
 
-@click.command(cls=GroupedCommand, epilog=_CALIBRATE_EPILOG)
+@click.command(cls=GroupedCommand, epilog=_CALIBRATE_EPILOG + CAUTION)
 @options(OUTPUT, _CHART, PROCESS, LIMITS)
 def calibrate(**given: Any) -> None:
     """Write a test chart that measures spot, critical dose, penetration depth and reciprocity.
@@ -147,7 +142,7 @@ def calibrate(**given: Any) -> None:
         talk.warn(sentence)
     written = chart.write(folder, name=name, decimal=given["decimal"])
     if given["json"]:
-        click.echo(_chart_json(chart, written, warnings))
+        click.echo(show.json_of(_chart_json(chart, written, warnings)))
     elif not given["quiet"]:
         click.echo("wrote " + ", ".join(map(str, written)))
 
@@ -191,14 +186,10 @@ each copy are three lines: `laserpath fit DESIGN.matrix.csv` takes their widths.
 
 \b
 Exit codes: 0 success; 2 bad input, nothing written; 3 files written, but --max-epe is not met;
-130 interrupted, nothing written.
-
-\b
-CAUTION: a laser that cures resin can blind you faster than you can blink. Enclose the beam or
-wear goggles rated for its wavelength; never leave the machine unattended."""
+130 interrupted, nothing written."""
 
 
-@click.command(cls=GroupedCommand, epilog=_MATRIX_EPILOG)
+@click.command(cls=GroupedCommand, epilog=_MATRIX_EPILOG + CAUTION)
 @click.argument("design", metavar="DESIGN", type=click.Path())
 @options(OUTPUT, _MATRIX, PROCESS, LIMITS)
 @click.pass_context
@@ -247,7 +238,7 @@ def matrix(context: click.Context, /, design: str, **given: Any) -> None:
     for sentence in warnings:
         talk.warn(sentence)
     if given["json"]:
-        click.echo(_matrix_json(made, written, warnings))
+        click.echo(show.json_of(_matrix_json(made, written, warnings)))
     elif not given["quiet"]:
         click.echo(_matrix_in_short(made))
         click.echo("wrote " + ", ".join(map(str, written)))
@@ -266,8 +257,8 @@ def _matrix_in_short(made: DoseMatrix) -> str:
     )
 
 
-def _matrix_json(made: DoseMatrix, written: tuple[Path, ...], warnings: tuple[str, ...]) -> str:
-    content = {
+def _matrix_json(made: DoseMatrix, written: tuple[Path, ...], warnings: tuple[str, ...]) -> dict[str, Any]:
+    return {
         "design": made.plan.design.name,
         "files": [str(path) for path in written],
         "doses": made.doses.tolist(),
@@ -278,7 +269,6 @@ def _matrix_json(made: DoseMatrix, written: tuple[Path, ...], warnings: tuple[st
         "within_tolerance": bool(made.plan.within_tolerance),
         "warnings": warnings,
     }
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def plain_name(name: str) -> str:
@@ -294,9 +284,9 @@ def _in_short(chart: Chart) -> str:
     return f"chart: {size}, {len(chart.items)} items, {chart.write_time:.0f} s to write"
 
 
-def _chart_json(chart: Chart, written: tuple[Path, ...], warnings: tuple[str, ...]) -> str:
+def _chart_json(chart: Chart, written: tuple[Path, ...], warnings: tuple[str, ...]) -> dict[str, Any]:
     low, high = chart.energies
-    content = {
+    return {
         "files": [str(path) for path in written],
         "size_mm": chart.size,
         "items": len(chart.items),
@@ -304,7 +294,6 @@ def _chart_json(chart: Chart, written: tuple[Path, ...], warnings: tuple[str, ..
         "line_energy_mJ_per_mm" if chart.process.resin.order == 1 else "line_energy": [low, high],
         "warnings": warnings,
     }
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 _NAMES = {
@@ -336,7 +325,7 @@ def fit_printed(folder: Path, name: str, given: dict[str, Any], talk: show.Talk)
     for sentence in result.warnings:
         talk.warn(sentence)
     if given["json"]:
-        click.echo(_printed_json(result, written))
+        click.echo(show.json_of(_printed_json(result, written)))
     elif not given["quiet"]:
         click.echo(_printed_table(result))
         click.echo("wrote " + ", ".join(map(str, written)))
@@ -370,8 +359,8 @@ def _printed_table(result: PrintFit) -> str:
     return "\n".join(lines)
 
 
-def _printed_json(result: PrintFit, written: tuple[Path, ...]) -> str:
-    content = {
+def _printed_json(result: PrintFit, written: tuple[Path, ...]) -> dict[str, Any]:
+    return {
         "files": [str(path) for path in written],
         "estimates": [
             {"name": e.name, "value": e.value, "low": e.low, "high": e.high} for e in result.estimates
@@ -382,7 +371,6 @@ def _printed_json(result: PrintFit, written: tuple[Path, ...]) -> str:
         "explained": result.explained,
         "warnings": list(result.warnings),
     }
-    return json.dumps(content, indent=2, ensure_ascii=False)
 
 
 _FIT: Options = {
@@ -548,7 +536,7 @@ def _fit_chart(file: Path, given: dict[str, Any], talk: show.Talk) -> None:
         texts[f"{name}.machine.toml"] = calibration.machine_profile(machine, mechanics, file.name, focus)
     written = write_all({folder / place: text for place, text in texts.items()})
     if given["json"]:
-        click.echo(_fit_json(result, mechanics, focus, written))
+        click.echo(show.json_of(_fit_json(result, mechanics, focus, written)))
     elif not given["quiet"]:
         if result is not None:
             click.echo(_fit_table(result))
@@ -613,14 +601,13 @@ def _fit_table(result: Fit) -> str:
 
 def _fit_json(
     result: Fit | None, mechanics: MechanicsFit | None, focus: FocusFit | None, written: tuple[Path, ...]
-) -> str:
-    content = {
+) -> dict[str, Any]:
+    return {
         "files": [str(path) for path in written],
         "mechanics": None if mechanics is None else mechanics.as_dict(),
         "focus": None if focus is None else focus.as_dict(),
         **({} if result is None else _fit_content(result)),
     }
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def _fit_content(result: Fit) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from laserpath.base import limits
 from laserpath.base.errors import figure
 from laserpath.cli.ending import HAS_ERRORS
 from laserpath.cli.options import LIMIT
+from laserpath.cli.show import json_of
 from laserpath.config import profiles
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def check(
     language = gcode.dialect(laser.dialect if dialect is None else dialect)
     checked = gcode.examine(text, language, envelope(laser, language))
     if as_json:
-        _print(_as_json(file, checked))
+        _print(json_of(_as_json(file, checked)))
     else:
         for finding in checked.findings:
             _print(f"{file}:{finding.line}: {finding.severity}: {finding.message}")
@@ -104,8 +104,8 @@ def _count(number: int, noun: str) -> str:
     return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
 
 
-def _as_json(file: Path, checked: Checked) -> str:
-    content: dict[str, Any] = {
+def _as_json(file: Path, checked: Checked) -> dict[str, Any]:
+    return {
         "file": str(file),
         "errors": checked.errors,
         "warnings": checked.warnings,
@@ -117,4 +117,3 @@ def _as_json(file: Path, checked: Checked) -> str:
         "write_time_s": checked.write_time,
         "box_mm": checked.box,
     }
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)

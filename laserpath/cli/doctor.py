@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from laserpath.cli.ending import HAS_ERRORS
@@ -18,7 +16,7 @@ def doctor(context: click.Context, as_json: bool) -> None:
     Please include the output in a bug report.
     """
     from laserpath.cli.diagnosis import diagnose
-    from laserpath.cli.show import busy
+    from laserpath.cli.show import busy, json_of
 
     with busy("testing", hidden=as_json):
         diagnosis = diagnose()
@@ -27,7 +25,7 @@ def doctor(context: click.Context, as_json: bool) -> None:
             {"name": c.name, "good": c.good, "what": c.result, "error": c.error, "limit": c.limit}
             for c in diagnosis.checks
         ]
-        click.echo(json.dumps({"good": diagnosis.good, "facts": diagnosis.facts, "checks": checks}, indent=2))
+        click.echo(json_of({"good": diagnosis.good, "facts": diagnosis.facts, "checks": checks}))
     else:
         for name, fact in diagnosis.facts.items():
             click.echo(f"{name:14}{fact}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -97,7 +96,7 @@ def estimate(design: str | None, **given: Any) -> None:
     for sentence in _warnings(found):
         talk.warn(sentence)
     if given["json"]:
-        click.echo(_as_json(found))
+        click.echo(show.json_of(_as_json(found)))
         return
     for one in found:
         click.echo(_in_words(one))
@@ -123,7 +122,7 @@ def _of_board(file: str, given: Mapping[str, Any], values: Mapping[str, Any]) ->
         designs = read.designs(exposure, process.resin.tone)
         found = _expected(request.planned_parts(values, process, settings, designs))
     if given["json"]:
-        click.echo(_as_json(found, read.warnings))
+        click.echo(show.json_of(_as_json(found, read.warnings)))
         return
     boards.say_read(read, talk)
     for sentence in _warnings(found):
@@ -155,7 +154,7 @@ def _of_part(file: str, given: Mapping[str, Any], values: Mapping[str, Any]) -> 
             "layers": len(stack.z),
             "planned": len(each),
         }
-        click.echo(_json_of(whole, stack.notes, own))
+        click.echo(show.json_of(_json_of(whole, stack.notes, own)))
         return
     click.echo(f"{stack.whole.name}: {' × '.join(f'{side:.4g}' for side in size)} mm; {slicer.told(stack)}")
     click.echo(f"all layers: {show.expected(whole)}")
@@ -233,7 +232,7 @@ def _in_words(one: _Expected) -> str:
     return f"{show.in_short(one.design)}; {exposed} mm² to expose; {show.expected(one.forecast)}"
 
 
-def _as_json(found: Sequence[_Expected], told: Sequence[str] = ()) -> str:
+def _as_json(found: Sequence[_Expected], told: Sequence[str] = ()) -> dict[str, Any]:
     """The sums, and under `designs` the figures of each: of the drawing, or of its colours or layers.
 
     told: warnings of the board.
@@ -251,10 +250,9 @@ def _as_json(found: Sequence[_Expected], told: Sequence[str] = ()) -> str:
     return _json_of(_together(found), (*told, *_warnings(found)), {"designs": designs})
 
 
-def _json_of(whole: Forecast, told: Sequence[str], own: Mapping[str, Any]) -> str:
+def _json_of(whole: Forecast, told: Sequence[str], own: Mapping[str, Any]) -> dict[str, Any]:
     """The sums as JSON, warnings that were told among them, and what is of this kind of design only."""
-    full = {**_figures(whole), "notes": list(whole.notes), "warnings": [*told, *whole.warnings], **own}
-    return json.dumps(full, indent=2, ensure_ascii=False, allow_nan=False)
+    return {**_figures(whole), "notes": list(whole.notes), "warnings": [*told, *whole.warnings], **own}
 
 
 def _figures(forecast: Forecast) -> dict[str, float]:

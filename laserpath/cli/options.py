@@ -45,6 +45,13 @@ def _typed(option: Option) -> dict[str, Any]:
     return {"type": Parsed(option.parse, option.name)}
 
 
+CAUTION = """
+
+\b
+CAUTION: a laser that cures resin can blind you faster than you can blink. Enclose the beam or
+wear goggles rated for its wavelength; never leave the machine unattended."""
+"""The end of the help of every command that writes a program."""
+
 OUTPUT: Options = {
     "Output": {
         "-o --output": {"metavar": "DIR", "default": ".", "help": "Output folder  [the current one]"},

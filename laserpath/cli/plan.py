@@ -8,7 +8,6 @@ A part is cut into layers, which are planned as a slicer's are. All take a `Job`
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +25,7 @@ from laserpath.cli import progress, show, slicer
 from laserpath.cli.ending import TOLERANCE_MISSED, Interrupts, Stopped
 from laserpath.cli.grouped import GroupedCommand, options
 from laserpath.cli.options import (
+    CAUTION,
     COLOURS,
     DESIGN,
     FILES,
@@ -85,7 +85,7 @@ class Made:
     """
 
     warnings: tuple[str, ...]
-    as_json: Callable[[], str]
+    as_json: Callable[[], Mapping[str, Any]]
     summary: Callable[[], None]
     missed: str = ""
     reported: tuple[str, ...] = ()
@@ -224,9 +224,9 @@ def _parts_summary(plans: ColourPlans, written: Sequence[Path]) -> None:
     show.tell_written(written)
 
 
-def _parts_json(plans: ColourPlans, written: Sequence[Path], warnings: Sequence[str]) -> str:
+def _parts_json(plans: ColourPlans, written: Sequence[Path], warnings: Sequence[str]) -> dict[str, Any]:
     """Figures and files as JSON: those of all, and for each colour or layer those of a plan."""
-    full = {
+    return {
         "design": plans.name,
         "files": [str(path) for path in written],
         "within_tolerance": bool(plans.within_tolerance),
@@ -242,7 +242,6 @@ def _parts_json(plans: ColourPlans, written: Sequence[Path], warnings: Sequence[
             for one in plans.plans
         ],
     }
-    return json.dumps(full, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def own(name: str, written: Sequence[Path]) -> list[Path]:
@@ -411,13 +410,13 @@ def _grey_summary(plan: ReliefPlan, written: tuple[Path, ...]) -> None:
     show.tell_written(written)
 
 
-def _grey_json(plan: ReliefPlan, written: tuple[Path, ...]) -> str:
+def _grey_json(plan: ReliefPlan, written: tuple[Path, ...]) -> dict[str, Any]:
     """Figures and files as JSON; errors are relative to the value of black."""
 
     def plain(figures: ReliefFigures) -> dict[str, float]:
         return {name: float(getattr(figures, name)) for name in figures.__slots__}
 
-    content = {
+    return {
         "design": plan.relief.name,
         "files": [str(path) for path in written],
         "warnings": list(plan.warnings),
@@ -426,7 +425,6 @@ def _grey_json(plan: ReliefPlan, written: tuple[Path, ...]) -> str:
         "commanded": plain(plan.commanded),
         "executed": plain(plan.executed),
     }
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 _EPILOG = """\b
@@ -454,11 +452,7 @@ With --colours or --layers the first Ctrl-C stops without writing.
 
 \b
 Exit codes: 0 success; 2 bad input, nothing written; 3 files written, but --max-epe is not met;
-130 interrupted by a second Ctrl-C, or before there was any plan, nothing written.
-
-\b
-CAUTION: a laser that cures resin can blind you faster than you can blink. Enclose the beam or
-wear goggles rated for its wavelength; never leave the machine unattended."""
+130 interrupted by a second Ctrl-C, or before there was any plan, nothing written."""
 
 
 def join_cluster(context: click.Context, scheduler: str | None, talk: show.Talk) -> None:
@@ -471,7 +465,7 @@ def join_cluster(context: click.Context, scheduler: str | None, talk: show.Talk)
     talk.tell(f"squares of a large design go to the workers of {scheduler}; their dashboard: {dashboard}")
 
 
-@click.command(cls=GroupedCommand, epilog=_EPILOG)
+@click.command(cls=GroupedCommand, epilog=_EPILOG + CAUTION)
 @click.argument("design", metavar="[DESIGN]", type=click.Path(), required=False)
 @options(OUTPUT, FILES, PRINTED, PARTS, PROCESS, DESIGN, COLOURS, PLAN, WORKERS, LIMITS)
 @click.pass_context
@@ -511,7 +505,7 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
     for sentence in () if given["printed"] else show.ages(process, date.today()):
         talk.tell(sentence)
     if given["json"]:
-        click.echo(made.as_json())
+        click.echo(show.json_of(made.as_json()))
     elif not given["quiet"]:
         made.summary()
     if made.missed:
@@ -560,7 +554,7 @@ def _plan(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -
     warnings = (*show.warnings(planned, frame=frame), *([untold] if untold else ()))
     return Made(
         warnings,
-        as_json=lambda: show.as_json(planned, written, warnings),
+        as_json=lambda: show.content(planned, written, warnings),
         summary=lambda: show.summary(planned, written),
         missed="" if planned.within_tolerance else show.tolerance_missed(planned),
         reported=(*drawn.warnings, *told),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ import click
 
 from laserpath.base.errors import InputError, did_you_mean
 from laserpath.cli.options import LIMIT
-from laserpath.cli.show import Talk, days_ago
+from laserpath.cli.show import Talk, days_ago, json_of
 from laserpath.config import profiles as library
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ def list_(as_json: bool = False) -> None:
         for kind, name in known
     ]
     if as_json:
-        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        click.echo(json_of(rows))
         return
     widest = max(len(name) for _, name in known)
     for kind in _KINDS:
@@ -106,7 +105,7 @@ def check(file: str, kind: str | None, resin: str | None, spot: str | None, as_j
     warnings = _suits(noun, resin, spot) if kind == "machine" else ()
     if as_json:
         content = {"kind": kind, "valid": True, "profile": library.summary(noun), "warnings": warnings}
-        click.echo(json.dumps(content, ensure_ascii=False))
+        click.echo(json_of(content))
         return
     click.echo(f"{file}: a {kind}, without errors: {library.summary(noun)}")
     for sentence in warnings:
@@ -138,7 +137,7 @@ def history(file: tuple[str, ...], as_json: bool) -> None:
         for day, _, by in [line.partition(" ")]
     ]
     if as_json:
-        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        click.echo(json_of(rows))
         return
     for kind, name in found:
         click.echo(f"{name} ({kind})")

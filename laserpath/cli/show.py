@@ -329,13 +329,24 @@ def tolerances_missed(plans: Mapping[str, Plan]) -> str:
     )
 
 
-def as_json(plan: Plan, written: Iterable[Path], warnings: Iterable[str]) -> str:
-    """Figures and files as JSON. Lengths are in FWHM where `PrintFigures` says so; NaN becomes null."""
-    return json.dumps(content(plan, written, warnings), indent=2, ensure_ascii=False, allow_nan=False)
+def json_of(content: Any) -> str:
+    """The content as JSON, with plain Python numbers throughout; null where they are not finite."""
+    return json.dumps(_plain(content), indent=2, ensure_ascii=False)
+
+
+def _plain(content: Any) -> Any:
+    if isinstance(content, Mapping):
+        return {key: _plain(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_plain(value) for value in content]
+    if isinstance(content, bool) or content is None or isinstance(content, str):
+        return content
+    number = int(content) if isinstance(content, int) else float(content)
+    return number if math.isfinite(number) else None
 
 
 def content(plan: Plan, written: Iterable[Path], warnings: Iterable[str]) -> dict[str, Any]:
-    """What the JSON of a plan holds."""
+    """What the JSON of a plan holds. Lengths are in FWHM where `PrintFigures` says so."""
     from laserpath.physics import optics
     from laserpath.report import advice
 
@@ -355,9 +366,9 @@ def content(plan: Plan, written: Iterable[Path], warnings: Iterable[str]) -> dic
         "quality": plan.settings.quality,
         "fwhm_mm": optics.fwhm(process.spot),
         _dose_key(process.resin.order): process.resin.critical_dose,
-        "executed": _plain(report.executed.as_dict()),
-        "start": _plain(report.start.as_dict()),
-        "commanded": report.commanded and _plain(report.commanded.as_dict()),
+        "executed": _figures(report.executed.as_dict()),
+        "start": _figures(report.start.as_dict()),
+        "commanded": report.commanded and _figures(report.commanded.as_dict()),
         "window": plan.report.window.as_dict() if plan.report.window else None,
         "limit": _limit(plan.report.limit) if plan.report.limit else None,
         "sensitivity": plan.sensitivity and advice.sensitivity_as_dict(plan.sensitivity, process),
@@ -374,16 +385,12 @@ def _limit(limit: Limit) -> dict[str, Any]:
     from laserpath.measure import summary
     from laserpath.report.wording import ROWS_OF_LIMIT
 
-    figures = _plain(limit.figures.as_dict())
+    figures = _figures(limit.figures.as_dict())
     return {**{key: figures[key] for key in ROWS_OF_LIMIT}, "unprintable": list(summary(limit.unprintable))}
 
 
-def _plain(figures: Mapping[str, Any]) -> dict[str, float | int | list[str] | None]:
-    """Plain Python numbers, None if not finite; `epe_capped` names the figures that are lower bounds."""
+def _figures(figures: Mapping[str, Any]) -> dict[str, Any]:
+    """The figures, and as `epe_capped` the names of those that are lower bounds."""
     from laserpath.types.results import is_capped
 
-    numbers = {
-        name: (int(value) if isinstance(value, int) else float(value)) if math.isfinite(value) else None
-        for name, value in figures.items()
-    }
-    return {**numbers, "epe_capped": [name for name, value in figures.items() if is_capped(name, value)]}
+    return {**figures, "epe_capped": [name for name, value in figures.items() if is_capped(name, value)]}

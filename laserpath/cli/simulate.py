@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -192,24 +191,6 @@ def stages(count: int, *, hidden: bool) -> Iterator[Callable[[str], None]]:
 # Output
 
 
-def plain(content: Any) -> Any:
-    """The same with plain Python numbers throughout, None if not finite."""
-    if isinstance(content, Mapping):
-        return {key: plain(value) for key, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [plain(value) for value in content]
-    if isinstance(content, bool) or content is None or isinstance(content, str):
-        return content
-    number = int(content) if isinstance(content, int) else float(content)
-    return number if math.isfinite(number) else None
-
-
-def as_json(content: Mapping[str, Any], written: Iterable[Path]) -> str:
-    """Figures and files as JSON. Edge errors are in FWHM."""
-    full = {**content, "files": [str(path) for path in written]}
-    return json.dumps(plain(full), indent=2, ensure_ascii=False, allow_nan=False)
-
-
 def tolerance_missed(simulation: Simulation) -> str:
     """A sentence with the edge error and the tolerance that it exceeds."""
     from laserpath.physics import optics
@@ -272,7 +253,7 @@ def simulate(context: click.Context, /, file: str, **given: Any) -> None:
     for sentence in simulation.warnings:
         talk.warn(sentence)
     if given["json"]:
-        click.echo(as_json(simulation.as_dict(), written))
+        click.echo(show.json_of({**simulation.as_dict(), "files": list(map(str, written))}))
     elif not given["quiet"]:
         _simulation_summary(simulation, written)
     if not simulation.within_tolerance:
@@ -363,7 +344,7 @@ def compare(programs: tuple[str, ...], **given: Any) -> None:
         for sentence in simulation.warnings:
             talk.warn(f"{simulation.name}: {sentence}")
     if given["json"]:
-        click.echo(as_json(comparison.as_dict(), written))
+        click.echo(show.json_of({**comparison.as_dict(), "files": list(map(str, written))}))
     elif not given["quiet"]:
         _comparison_summary(comparison, written)
 
@@ -397,8 +378,6 @@ def _comparison_summary(comparison: Comparison, written: Iterable[Path]) -> None
 
 def _cell(row: FigureRow, k: int, fwhm: float) -> str:
     """`✓ 2.9 µm (0.029) × 0.1`"""
-    import math
-
     from laserpath.report.figure_table import cell
     from laserpath.report.wording import number
 

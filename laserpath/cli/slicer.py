@@ -5,7 +5,6 @@ What it says of layers, `laserpath plan part.stl` says too.
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import sys
@@ -103,7 +102,7 @@ def slicer(context: click.Context, /, file: Path, **given: Any) -> None:
     for sentence in done.warnings:
         click.echo(f"laserpath: warning: {sentence}", err=True)
     if given["json"]:
-        click.echo(_as_json(file, done))
+        click.echo(show.json_of(_as_json(file, done)))
     elif not given["quiet"]:
         click.echo(f"{in_short(done)}: {file}")
     if late := missed(done):
@@ -180,9 +179,9 @@ def part_summary(done: LayerPlans, written: Sequence[Path]) -> None:
     show.tell_written(written)
 
 
-def part_json(done: LayerPlans, written: Sequence[Path]) -> str:
+def part_json(done: LayerPlans, written: Sequence[Path]) -> dict[str, Any]:
     """Figures and files as JSON: those of the part, and for each layer its height, plan and verdict."""
-    full = {
+    return {
         "design": done.stack.whole.name,
         "files": [str(path) for path in written],
         "within_tolerance": bool(done.within_tolerance),
@@ -196,18 +195,16 @@ def part_json(done: LayerPlans, written: Sequence[Path]) -> str:
             for z, number in zip(done.stack.z, done.stack.plan_of, strict=True)
         ],
     }
-    return json.dumps(full, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def _as_json(file: Path, done: LayerPlans) -> str:
-    content = {
+def _as_json(file: Path, done: LayerPlans) -> dict[str, Any]:
+    return {
         "file": str(file),
         "layers": len(done.plans),
         "planned": len(done.each),
         "missed_z_mm": list(done.missed),
         "warnings": list(done.warnings),
     }
-    return json.dumps(content, indent=2, ensure_ascii=False)
 
 
 def _read(file: Path) -> str:

@@ -107,7 +107,7 @@ def _plan(document: vpype.Document, given: dict[str, Any]) -> None:
     for sentence in warnings:
         talk.warn(sentence)
     if given["json"]:
-        click.echo(show.as_json(planned, written, warnings))
+        click.echo(show.json_of(show.content(planned, written, warnings)))
     elif not given["quiet"]:
         show.summary(planned, written)
     if not planned.within_tolerance:

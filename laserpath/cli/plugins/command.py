@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from laserpath.base import entry_points
+from laserpath.cli.show import json_of
 
 _PLUGINS_EPILOG = """\b
 Examples:
@@ -35,7 +35,7 @@ def list_(as_json: bool = False) -> None:
     """List readers, curves, spots and dialects of other packages."""
     rows = list(_rows())
     if as_json:
-        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        click.echo(json_of(rows))
         return
     if not rows:
         click.echo("No installed package adds anything to laserpath.")
