@@ -25,7 +25,7 @@ from laserpath.calibration.measurements import Item, doubled, level_for
 from laserpath.calibration.model import line_profile, stroke_profile
 from laserpath.machine import convert
 from laserpath.machine.gate import verified
-from laserpath.machine.heights import at_focus, said
+from laserpath.machine.heights import said, write_time
 from laserpath.machine.program import EYE_SAFETY, early
 from laserpath.physics import optics
 from laserpath.physics.resin import line_energy, power_for
@@ -297,10 +297,8 @@ def write(strokes: Sequence[Stroke], process: Process, head: Iterable[str]) -> t
 def written(moves: gcode.Moves, process: Process, head: Iterable[str]) -> tuple[str, float]:
     """The program of moves and its write time in s. head: lines of its header."""
     machine = process.machine
-    focused = at_focus(moves, machine, process.spot)
-    seconds = gcode.motion.execute(focused, convert.controller(machine)).write_time
     head = (next(iter(head)), *EYE_SAFETY, *tuple(head)[1:], *said(machine))
-    return verified(moves, machine, head, spot=process.spot)[0], seconds
+    return verified(moves, machine, head, spot=process.spot)[0], write_time(moves, process)
 
 
 LETTERS = "ABCDEFGHJKLMNPQRTUVWXY"

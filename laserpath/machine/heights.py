@@ -21,6 +21,7 @@ import gcode
 from gcode import Kind
 from laserpath.base.arrays import Floats, Indices, ends_of
 from laserpath.base.errors import InputError, figure
+from laserpath.machine import convert
 from laserpath.physics import optics
 from laserpath.types import Design, Heights, Machine, Process, Spot
 
@@ -75,6 +76,12 @@ def at_focus(moves: gcode.Moves, machine: Machine, spot: Spot | None = None) -> 
             f"but machine {machine.name!r} travels from {low:g} to {high:g} mm in Z (z_travel_mm)"
         )
     return moves
+
+
+def write_time(moves: gcode.Moves, process: Process) -> float:
+    """S that the machine takes for moves whose Z is counted from the surface in focus."""
+    moves = at_focus(moves, process.machine, process.spot)
+    return gcode.motion.execute(moves, convert.controller(process.machine)).write_time
 
 
 def followed(moves: gcode.Moves, process: Process) -> gcode.Moves:

@@ -45,7 +45,7 @@ from laserpath.design import FLATTEN_FWHM, as_design
 from laserpath.machine import convert
 from laserpath.machine.attenuation import POOR_LEVELS
 from laserpath.machine.gate import verified
-from laserpath.machine.heights import at_focus, check_covered
+from laserpath.machine.heights import check_covered, write_time
 from laserpath.machine.placement import to_expose
 from laserpath.machine.program import longest_piece
 from laserpath.machine.rest import at_heights, rested
@@ -297,13 +297,11 @@ def plan_matrix(
     whole = replace(planned.design, area=area, page=None, part=None, pads=None, lines=None)
     anywhere = replace(planned.settings, origin="auto", offset=(0.0, 0.0))  # of a plan of the design alone
     top = header(whole, process, anywhere, planned.report.warnings, _said(doses, focus))
-    focused = at_focus(moves, process.machine, process.spot)
-    seconds = gcode.motion.execute(focused, convert.controller(process.machine)).write_time
     items = tuple(tuple(item for item, _ in row) for row in grid.items)
     text = verified(moves, process.machine, top, spot=process.spot)[0]
     return DoseMatrix(
-        planned, process, np.array(doses), np.array(focus), executed, whole, text, grid.size, seconds, items,
-        grid.corners,
+        planned, process, np.array(doses), np.array(focus), executed, whole, text, grid.size,
+        write_time(moves, process), items, grid.corners,
     )  # fmt: skip
 
 

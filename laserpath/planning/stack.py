@@ -31,7 +31,7 @@ from laserpath.design import FLATTEN_FWHM, as_design
 from laserpath.design.part import hanging
 from laserpath.machine import convert
 from laserpath.machine.gate import verified
-from laserpath.machine.heights import at_focus, check_bed
+from laserpath.machine.heights import check_bed, write_time
 from laserpath.machine.placement import check_fits, origin_of, to_expose, zero_of
 from laserpath.machine.program import MachineProgram
 from laserpath.machine.rest import one_after_another, rested
@@ -177,9 +177,7 @@ class LayerPlans:
     def write_time(self) -> float:
         """Seconds that the machine takes for all layers."""
         process = self.stack.process
-        moves = _stacked(self.stack.z, self.programs, process, self.settle)
-        moves = at_focus(moves, process.machine, process.spot)
-        return gcode.motion.execute(moves, convert.controller(process.machine)).write_time
+        return write_time(_stacked(self.stack.z, self.programs, process, self.settle), process)
 
     def write(self, folder: str | Path = ".", *, apart: bool = False) -> tuple[Path, ...]:
         """Write NAME.gcode; apart: instead NAME-001.gcode … for each layer, all or none. Returns the paths.
