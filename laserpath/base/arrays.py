@@ -1,8 +1,9 @@
-"""Array types, read-only copies, runs of what is true, and means of squares of pixels."""
+"""Array types, read-only copies, runs of what is true, tiles, and means of squares of pixels."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,25 @@ def picked(values: Any, index: Indices, other: Any) -> Any:
     found = values[np.maximum(index, 0)]
     found[index < 0] = other
     return found
+
+
+Window = tuple[slice, slice]
+
+_TILE = 4096
+"""Pixels along a tile: more take more memory, fewer more time for rims."""
+
+
+def tiles(shape: tuple[int, ...], rim: int) -> Iterator[tuple[Window, Window, Window]]:
+    """The tiles of a picture (rows, columns): each, the same with `rim` pixels around, and where it is there.
+
+    What takes several arrays of the size of a large picture is done tile by tile.
+    """
+    for row, column in product(*(range(0, n, _TILE) for n in shape)):
+        top, left = max(row - rim, 0), max(column - rim, 0)
+        core = slice(row, row + _TILE), slice(column, column + _TILE)
+        around = slice(top, row + _TILE + rim), slice(left, column + _TILE + rim)
+        there = slice(row - top, row - top + _TILE), slice(column - left, column - left + _TILE)
+        yield core, around, there
 
 
 def block_means(field: Floats | Bools, size: int) -> Floats:

@@ -19,6 +19,7 @@ through Chebyshev points: 2e-14 off, an order of magnitude sooner than by Bessel
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -33,7 +34,7 @@ from scipy import sparse
 from scipy.special import i0, i1
 
 from gcode.compiled import cached
-from laserpath.base.arrays import Bools, Floats, Indices
+from laserpath.base.arrays import Bools, Floats, Indices, tiles
 from laserpath.base.errors import one_line
 from laserpath.base.overlay import areas, clipped, valid
 from laserpath.design.target import COARSEST, grid_for, rasterise
@@ -306,6 +307,19 @@ class Scene:
         inside, outside = (scipy.ndimage.distance_transform_edt(part) for part in (solid, ~solid))
         depth = (inside - outside) * (self.grid.pitch / self.fwhm)
         return np.asarray(depth, np.float32)
+
+    def deeper(self, least: float) -> Bools:
+        """(rows, columns) whether the `depth` of each pixel, FWHM, is above `least`, which is at least 0."""
+        solid, unit = self.target.coverage > 0.5, self.grid.pitch / self.fwhm
+        found = np.zeros(solid.shape, np.bool_)
+        for core, around, there in tiles(solid.shape, math.ceil(least / unit) + 1):
+            part = solid[around]
+            if part.all():
+                found[core] = True
+            elif part.any():
+                inside = unit * scipy.ndimage.distance_transform_edt(part)[there]
+                found[core] = inside.astype(np.float32) > least
+        return found
 
     @property
     def fwhm(self) -> float:

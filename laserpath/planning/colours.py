@@ -298,8 +298,7 @@ def plan_board(
             "both sides must fit the same holes: leave shrinkage_percent out of its profile"
         )
     if not isinstance(board, CircuitBoard):
-        paths = [board] if isinstance(board, str | Path) else list(board)
-        board = load_board([Path(path) for path in paths], tolerance=FLATTEN_FWHM * optics.fwhm(first.spot))
+        board = load_board(board, tolerance=FLATTEN_FWHM * optics.fwhm(first.spot))
     designs = board.designs(exposure, first.resin.tone)
     made = plan_colours(designs, process, settings, progress)
     return BoardPlans(

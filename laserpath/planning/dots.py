@@ -100,7 +100,7 @@ def filled(path: EnergyPath, dose: Floats, scene: Scene, process: Process) -> En
 
     dose: (rows, columns) mJ/mm² of the path on the scene's grid.
     """
-    deep = scene.depth > _INSIDE_FWHM
+    deep = scene.deeper(_INSIDE_FWHM)
     dark = deep & (dose < scene.critical_dose)
     if not dark.any() or dark.sum() > _MOST_DARK * deep.sum():
         return path
@@ -175,13 +175,15 @@ def _missing(dose: Floats, dark: Bools, scene: Scene, length: float) -> Iterator
     x, y = np.meshgrid(grid.pitch * around, grid.pitch * around)
     parts = length * ((np.arange(_PARTS) + 0.5) / _PARTS - 0.5)
     rise = length * np.mean([optics.profile(scene.spot, x - part, y) for part in parts], axis=0)
-    dose = np.pad(dose.astype(np.float64), n)
-    rows, columns = np.nonzero(dark)
-    for i in np.argsort(dose[rows + n, columns + n], kind="stable"):
+    rows, columns = np.nonzero(dark)  # row by row
+    known = dose[rows, columns].astype(np.float64)
+    for i in np.argsort(known, kind="stable"):
         r, c = int(rows[i]), int(columns[i])
-        if dose[r + n, c + n] < scene.critical_dose:
-            energy = (_FILLED * scene.critical_dose - dose[r + n, c + n]) / rise[n, n]
-            dose[r : r + 2 * n + 1, c : c + 2 * n + 1] += energy * rise
+        if known[i] < scene.critical_dose:
+            energy = (_FILLED * scene.critical_dose - known[i]) / rise[n, n]
+            near = np.arange(*np.searchsorted(rows, (r - n, r + n + 1)))
+            near = near[np.abs(columns[near] - c) <= n]
+            known[near] += energy * rise[rows[near] - r + n, columns[near] - c + n]
             yield grid.of_pixels([c, r]), float(energy)
 
 

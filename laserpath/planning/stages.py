@@ -131,9 +131,9 @@ def solve(
     for stage in stages_of(task):
         if stage.simplified:
             if tell(progress, PlanPart.SIMPLIFY):
-                stopped, path = True, lean(path, edges)
+                stopped, path = True, lean(path, edges.error(path), edges)
                 break
-            path = _decimated(edges.filled(path), edges)
+            path = _decimated(path, edges)
         found = _run(stage, path, task, weight, progress)
         path = drawn_out(found.path, task.process) if _exposes(found.path) else path
         losses.append(found.loss)
@@ -159,7 +159,7 @@ def _cut_short(path: EnergyPath, stage: SolverStage, edges: _EdgeCheck) -> Energ
     """The path of a stage that the user has stopped, simplified, and at its size if its spot was wider."""
     if stage.width > 1:
         path = dose_to_size(path, edges.model, Objective.of(edges.task.overview), edges.task.machine)
-    return lean(path, edges)
+    return lean(path, edges.error(path), edges)
 
 
 def executions(settings: Settings) -> int:
@@ -200,7 +200,7 @@ def final_loss(scene: Scene) -> Objective:
 def _decimated(path: EnergyPath, edges: _EdgeCheck) -> EnergyPath:
     """The path that *refine* starts from, with fewer vertices, and at the speeds of powers on levels."""
     spot, machine = edges.task.scene.spot, edges.task.machine
-    path = lean(path, edges)
+    path = lean(*edges.filled(path), edges)
     strokes = edges.task.settings.initial == "strokes"
     tolerance = _THINNING_FWHM * (_THINNING_OF_STROKES if strokes else 1.0)
     path = decimate(path, edges.task.scene.fwhm, machine, tolerance, _room(path, edges.task.scene))
@@ -276,26 +276,31 @@ class _EdgeCheck:
 
     def errors(self, path: EnergyPath, factors: Floats) -> Floats:
         """(K,) mean edge errors of the path at K relative doses, `factors`."""
-        dose = self.model.line_dose(path.xy, path.energy)
-        # Where it is 0 it stays untouched, which takes no memory.
-        np.divide(dose, self.task.scene.critical_dose, out=dose, where=dose != 0)
-        return self.edge.at_factors(dose, factors)
+        return self._of_dose(self.model.line_dose(path.xy, path.energy), factors)
 
-    def filled(self, path: EnergyPath) -> EnergyPath:
-        """The path with dots where it leaves the inside uncured, unless it is to be followed."""
+    def error(self, path: EnergyPath) -> float:
+        """The mean edge error of the path."""
+        return float(self.errors(path, np.ones(1))[0])
+
+    def filled(self, path: EnergyPath) -> tuple[EnergyPath, float]:
+        """The path with dots where it leaves the inside uncured, unless it is to be followed; its `error`."""
         if self.task.follows:
-            return path
+            return path, self.error(path)
         dose = self.model.line_dose(path.xy, path.energy)
-        return filled(path, dose, self.task.overview, self.task.process)
+        whole = filled(path, dose, self.task.overview, self.task.process)
+        return whole, float(self._of_dose(dose, np.ones(1))[0]) if whole is path else self.error(whole)
+
+    def _of_dose(self, dose: Floats, factors: Floats) -> Floats:
+        """`errors` of a dose (rows, columns), mJ/mm²."""
+        return self.edge.at_factors(dose, factors / self.task.scene.critical_dose)
 
 
-def lean(path: EnergyPath, edges: _EdgeCheck) -> EnergyPath:
-    """The simplified path; its mean edge error rises by no more than the settings' tolerance."""
-    as_is, tolerance = np.ones(1), edges.task.settings.simplify_fwhm
-    allowed = edges.errors(path, as_is)[0] + tolerance
+def lean(path: EnergyPath, error: float, edges: _EdgeCheck) -> EnergyPath:
+    """The simplified path of an `error`, which rises by no more than the settings' tolerance."""
+    tolerance = edges.task.settings.simplify_fwhm
     for k in range(_TRIES):
         simpler = simplify(path, edges.task.scene.fwhm, tolerance / 2**k)
-        if edges.errors(simpler, as_is)[0] <= allowed:
+        if edges.error(simpler) <= error + tolerance:
             return simpler
     return path
 

@@ -11,9 +11,8 @@ is nearly the best choice for the whole.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 
 import numpy as np
 import shapely
@@ -21,7 +20,7 @@ from scipy import ndimage
 from scipy.spatial import cKDTree
 
 import gcode
-from laserpath.base.arrays import Bools, Floats, Indices, ends_of
+from laserpath.base.arrays import Bools, Floats, Indices, ends_of, tiles
 from laserpath.base.errors import InputError
 from laserpath.base.plan_steps import PlanPart
 from laserpath.machine import convert
@@ -83,9 +82,9 @@ its width, and largest share of the area in wider parts. A larger width or share
 lines need several beside each other; a smaller length tries them for dots."""
 
 
-_TILE, _RIM = 4096, 64
-"""Pixels along a tile in which the nearest regions are looked for, and around it. A larger tile takes more
-memory; a wider rim finds regions that are further away, where a pixel is dark whatever the curve is."""
+_RIM = 64
+"""Pixels around a tile of a large grid in which the nearest region is looked for: a wider rim finds regions
+that are further away, where a pixel is dark whatever the curve is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,7 +335,7 @@ class _Regions:
         if count <= 1:  # 0: the design is too small to cover any pixel
             return cls(target, np.zeros(inside.shape, dtype=np.int32), 1)
         nearest = np.zeros_like(label)
-        for core, around, there in _tiles(inside.shape):
+        for core, around, there in tiles(inside.shape, _RIM):
             if inside[around].any():
                 index = ndimage.distance_transform_edt(
                     ~inside[around], return_distances=False, return_indices=True
@@ -361,16 +360,3 @@ class _Regions:
         owner = self.at(middle[np.minimum(after, len(path) - 1)])
         times: Floats = np.bincount(owner, duration, self.count).astype(np.float64)
         return times
-
-
-Window = tuple[slice, slice]
-
-
-def _tiles(shape: tuple[int, ...]) -> Iterator[tuple[Window, Window, Window]]:
-    """The tiles of a picture (rows, columns): each, the same with its rim, and where it is in that."""
-    for row, column in product(*(range(0, n, _TILE) for n in shape)):
-        starts = [max(k - _RIM, 0) for k in (row, column)]
-        core = slice(row, row + _TILE), slice(column, column + _TILE)
-        around = slice(starts[0], row + _TILE + _RIM), slice(starts[1], column + _TILE + _RIM)
-        inner = [slice(k - a, k - a + _TILE) for k, a in zip((row, column), starts, strict=True)]
-        yield core, around, (inner[0], inner[1])

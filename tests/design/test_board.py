@@ -136,7 +136,7 @@ def test_inner_copper_is_seen_from_the_side_of_its_core(tmp_path: Path) -> None:
     folder = boards.write(tmp_path / "b")
     (folder / "b-In1_Cu.gbr").write_bytes(drawn + b"G04 1*")
     (folder / "b-In2_Cu.gbr").write_bytes(drawn + b"G04 2*")
-    outer = load_board([folder], tolerance=TOLERANCE)
+    outer = load_board(str(folder), tolerance=TOLERANCE)
     assert [one.kind for one in outer.layers] == ["top-copper", "bottom-copper"]
     assert "asked for: --layers inner1-copper,inner2-copper" in outer.notes[0]
     kinds = ("bottom-copper", "inner1-copper", "inner2-copper")

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import shapely
+from builders import SPOT, design
 
+from laserpath.base import arrays
 from laserpath.design import scene
+from laserpath.types import Resin
 
 
 def test_taps_are_those_of_the_formulas() -> None:
@@ -32,3 +36,14 @@ def test_a_straight_line_is_read_exactly_with_its_slope() -> None:
     assert np.abs(taps.weight.sum(axis=1) - 1).max() < 1e-13
     assert np.abs(taps.slope.sum(axis=1)).max() < 1e-12
     assert np.abs((taps.slope * taps.at).sum(axis=1) - 1).max() < 1e-11
+
+
+@pytest.mark.parametrize("least", [0.0, 0.5, 1.3])
+def test_what_is_deep_inside_is_found_tile_by_tile(least: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    some = scene.Scene.around(
+        design(shapely.box(0, 0, 2, 1.4), shapely.box(2.1, 0, 2.2, 1)), SPOT, Resin(), 6
+    )
+    monkeypatch.setattr(arrays, "_TILE", 32)
+    deep = some.deeper(least)
+    assert deep.any() and not deep.all()
+    assert (deep == (some.depth > least)).all()

@@ -10,6 +10,7 @@ from builders import FWHM, SPOT, design
 from scipy import ndimage
 
 from laserpath import plan
+from laserpath.base import arrays
 from laserpath.base.arrays import runs
 from laserpath.design.target import grid_for, rasterise
 from laserpath.physics.dose import DoseModel
@@ -103,7 +104,7 @@ def test_regions_are_the_same_tile_by_tile(monkeypatch):
     """Near them; further away all curves are dark."""
     target = rasterise(TWO, grid_for(TWO, SPOT, 4))
     whole = _Regions.of(target).nearest
-    monkeypatch.setattr(start, "_TILE", 32)
+    monkeypatch.setattr(arrays, "_TILE", 32)
     monkeypatch.setattr(start, "_RIM", 16)
     near = ndimage.distance_transform_edt(target.coverage == 0) < 16
     assert not near.all()

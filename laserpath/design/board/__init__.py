@@ -375,7 +375,7 @@ def _stays(board: CircuitBoard, layer: BoardLayer, how: BoardExposure) -> tuple[
 
 
 def load_board(
-    paths: Sequence[Path],
+    paths: str | Path | Sequence[str | Path],
     *,
     tolerance: float,
     layers: Sequence[str] | None = None,
@@ -386,7 +386,8 @@ def load_board(
     tolerance: of flattened curves, mm.  layers: those to read, of `EXPOSABLE`; None: the outer copper.
     files: kind of layer → name of its file, where nothing else says it.  Raises InputError.
     """
-    found = gather([Path(path) for path in paths], files)
+    given = [paths] if isinstance(paths, str | Path) else paths
+    found = gather([Path(path) for path in given], files)
     with limits.work(found.name), np.errstate(all="ignore"):
         return _Loading(found, tolerance).board(layers)
 
