@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from laserpath.base.arrays import Floats, not_complex
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, did_you_mean
 
 _PRECISIONS = ("f32", "f64")
 
@@ -61,10 +61,16 @@ def whole_between(name: str, value: object, low: int, high: int) -> None:
         raise InputError(f"{name} is {value}, but must be a whole number between {low} and {high}")
 
 
+def one_of(what: str, value: object, known: Collection[str]) -> None:
+    """Raise, with the nearest of those known, unless the value is one of them; '' is not named."""
+    if value not in known:
+        near = did_you_mean(str(value), known)
+        raise InputError(f"{what} {value!r} is unknown; known: {', '.join(filter(None, known))}{near}")
+
+
 def known_precision(precision: str) -> None:
     """Raise unless it is the precision of an engine."""
-    if precision not in _PRECISIONS:
-        raise InputError(f"precision {precision!r} is unknown; known: {', '.join(_PRECISIONS)}")
+    one_of("precision", precision, _PRECISIONS)
 
 
 def on_cpu_only(what: str, device: str) -> None:

@@ -36,6 +36,7 @@ from numpy.typing import ArrayLike
 
 from laserpath.base import limits
 from laserpath.base.arrays import Floats
+from laserpath.base.checks import one_of
 from laserpath.base.entry_points import ALIGN_FITS
 from laserpath.base.errors import InputError, figure
 from laserpath.base.quantities import LENGTH, convert, lengths, parse
@@ -92,8 +93,7 @@ def fit_marks(marks: Sequence[Fiducial], fit: str = "auto", corners: ArrayLike =
 
 def check_fit(fit: str) -> None:
     """Raise for a fit that is unknown."""
-    if fit not in ("auto", *ALIGN_FITS):
-        raise InputError(f"alignment {fit!r} is unknown; known: auto, {', '.join(ALIGN_FITS)}")
+    one_of("alignment", fit, ("auto", *ALIGN_FITS))
 
 
 def _check(marks: tuple[Fiducial, ...]) -> None:

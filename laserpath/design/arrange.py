@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from shapely import affinity
 
 from laserpath.base.arrays import Floats
-from laserpath.base.checks import between, number, whole
+from laserpath.base.checks import between, number, one_of, whole
 from laserpath.base.errors import InputError, figure
 from laserpath.base.overlay import GRID, minus, tidy, union, valid
 from laserpath.base.quantities import quoted
@@ -83,8 +83,7 @@ class Arrangement:
         check_fit(self.align_fit)
         if self.align_fit != "auto" and not self.align:
             raise InputError(f"--align-fit {self.align_fit} needs marks: --align 10,20=110.2,35.1mm")
-        if self.mirror not in ("", "x", "y", "xy"):
-            raise InputError(f"mirror {self.mirror!r} is unknown; known: x, y, xy")
+        one_of("mirror", self.mirror, ("", "x", "y", "xy"))
         between(self, rotate=(-360, 360), scale=(_LEAST, _MOST))
         if self.size is None:
             return

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import shapely
 
-from laserpath.base.checks import between, positive, whole
+from laserpath.base.checks import between, one_of, positive, whole
 from laserpath.base.entry_points import MOST_COLOURS
 from laserpath.base.errors import InputError, did_you_mean
 from laserpath.base.quantities import LENGTH, quoted
@@ -84,8 +84,8 @@ class Reading:
             if getattr(self, name) is not None:
                 positive(self, name)
         between(self, threshold=(0.01, 0.99))
-        if self.unit is not None and self.unit not in LENGTH:
-            raise InputError(f"unit {self.unit!r} is unknown; known: {', '.join(LENGTH)}")
+        if self.unit is not None:
+            one_of("unit", self.unit, LENGTH)
         self._check_split()
         if self.colours is not None:
             whole(self, "colours")

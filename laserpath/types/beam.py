@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from laserpath.base.arrays import Floats
-from laserpath.base.checks import between, number, positive, whole
+from laserpath.base.checks import between, number, one_of, positive, whole
 from laserpath.base.errors import InputError
 
 
@@ -203,8 +203,7 @@ class Spot:
 
     def __post_init__(self) -> None:
         positive(self, "fwhm")
-        if self.profile not in SPOT_PROFILES:
-            raise InputError(f"spot profile {self.profile!r} is unknown; known: {', '.join(SPOT_PROFILES)}")
+        one_of("spot profile", self.profile, SPOT_PROFILES)
         between(self, aspect=(0.1, 10), angle=(-360, 360), photons=(1, 8))
         whole(self, "photons")
         if (self.measured is None) == (not SPOT_PROFILES[self.profile].shape):

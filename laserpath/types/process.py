@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 import gcode
 from gcode.controllers.interface import WINDOWS, z_of
 from laserpath.base.arrays import Floats
-from laserpath.base.checks import between, number, positive, whole
+from laserpath.base.checks import between, number, one_of, positive, whole
 from laserpath.base.errors import InputError, PlausibilityWarning, figure
 from laserpath.types.beam import Spot
 from laserpath.types.drawing import Point
@@ -171,8 +171,7 @@ class Resin:
             raise InputError(f"resin over_dose is {self.over_dose}, but must be above 1 (in critical doses)")
         if self.order == 1 and self.critical_dose > _LARGE_DOSE:
             _doubt(self.critical_dose)
-        if self.tone not in ("negative", "positive"):
-            raise InputError(f"resin tone {self.tone!r} is unknown; known: negative, positive")
+        one_of("resin tone", self.tone, ("negative", "positive"))
         if self.kinetics is not None and (self.tone, self.order) != ("negative", 1):
             raise InputError(
                 f"a resin with kinetics has the tone {self.tone!r} and the absorption order {self.order}, "

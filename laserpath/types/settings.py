@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from laserpath.base.checks import between, positive, whole
+from laserpath.base.checks import between, one_of, positive, whole
 from laserpath.base.entry_points import (
     FORMER_CURVES,
     QUALITIES,
@@ -77,8 +77,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         whole(self, "iterations", "passes", "seed")
-        if self.quality not in QUALITIES:
-            raise InputError(f"quality {self.quality!r} is unknown; known: {', '.join(QUALITIES)}")
+        one_of("quality", self.quality, QUALITIES)
         object.__setattr__(self, "initial", FORMER_CURVES.get(self.initial, self.initial))
         if not is_initial_curve(self.initial):
             raise InputError(
@@ -96,10 +95,8 @@ class Settings:
                     f"strokes is {self.strokes}, but only the starting curve 'strokes' uses it, not "
                     f"{self.initial!r}; give --initial strokes, too"
                 )
-        if self.origin not in ("auto", "page", "design", "centre", "own"):
-            raise InputError(f"origin {self.origin!r} is unknown; known: auto, page, design, centre, own")
-        if self.report not in REPORTS:
-            raise InputError(f"report {self.report!r} is unknown; known: {', '.join(REPORTS)}")
+        one_of("origin", self.origin, ("auto", "page", "design", "centre", "own"))
+        one_of("report", self.report, REPORTS)
         if not np.isfinite(self.offset).all():
             raise InputError(f"offset is {self.offset} mm, but must be finite")
         if self.max_epe_fwhm is not None:

@@ -39,6 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from laserpath.base.arrays import Floats
+from laserpath.base.checks import one_of
 from laserpath.base.errors import InputError
 
 LIBRARY = "libX11.so.6"
@@ -184,8 +185,7 @@ def cpu_count() -> int:
 
 def start(device: str = "auto") -> str:
     """Start Taichi if needed; return the device. 'auto': the one that runs already, or else the CPU."""
-    if device not in ("auto", *DEVICES):
-        raise InputError(f"device {device!r} is unknown; known: auto, {', '.join(DEVICES)}")
+    one_of("device", device, ("auto", *DEVICES))
     with _state.lock:
         if _state.forked:
             raise InputError(

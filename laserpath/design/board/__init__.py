@@ -34,6 +34,7 @@ from shapely.geometry.base import BaseGeometry
 
 from laserpath.base import limits
 from laserpath.base.arrays import Floats
+from laserpath.base.checks import one_of
 from laserpath.base.errors import InputError, figure, one_line, short
 from laserpath.base.overlay import EMPTY, clipped, minus, union, valid, within
 from laserpath.design import gerber
@@ -100,8 +101,7 @@ class BoardExposure:
     align_fit: str = "auto"
 
     def __post_init__(self) -> None:
-        if self.mirror not in ("x", "y"):
-            raise InputError(f"mirror {self.mirror!r} is unknown; known: x, y")
+        one_of("mirror", self.mirror, ("x", "y"))
         Arrangement(rotate=self.rotate, align=self.align, align_fit=self.align_fit)  # which checks them
         for name in ("isolation", "drill_marks", "rim", "drill_clear", "gap"):
             value = getattr(self, name)

@@ -45,7 +45,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import gaussian_filter
 
 from laserpath.base.arrays import Bools, Floats, frozen_array
-from laserpath.base.checks import between, finite_array, known_precision, on_cpu_only, whole
+from laserpath.base.checks import between, finite_array, known_precision, on_cpu_only, one_of, whole
 from laserpath.base.compute.runtime import cpu_count, device
 from laserpath.base.errors import InputError, one_line
 from laserpath.operators.record import Operator
@@ -145,8 +145,7 @@ class Canvas:
             raise InputError(
                 f"canvas shape is {self.shape}, but must be (rows, columns), each from 1 to {_LARGEST}"
             )
-        if self.mode not in MODES:
-            raise InputError(f"canvas mode {self.mode!r} is unknown; known: {', '.join(MODES)}")
+        one_of("canvas mode", self.mode, MODES)
         given = self.background
         if np.size(given) == 0:
             given = (0.0,) * 3 if self.mode == "add" else (1.0,) * 3

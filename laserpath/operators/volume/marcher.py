@@ -235,8 +235,7 @@ class March:
         checks.positive(self, "pitch", "step")
         checks.whole(self, "steps", "seed")
         checks.between(self, steps=(1, MOST_STEPS), near=(0, 1e9), jitter=(0, 1), seed=(0, 2**32 - 1))
-        if self.opacity not in OPACITIES:
-            raise InputError(f"march opacity {self.opacity!r} is unknown; known: {', '.join(OPACITIES)}")
+        checks.one_of("march opacity", self.opacity, OPACITIES)
         if self.box is not None:
             corners = frozen_array(self.box, "march box", (2, 3))
             if not (corners[0] < corners[1]).all():

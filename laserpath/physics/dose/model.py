@@ -15,6 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from laserpath.base.arrays import Floats, not_complex
+from laserpath.base.checks import one_of
 from laserpath.base.compute.runtime import start
 from laserpath.base.errors import InputError
 from laserpath.physics import optics
@@ -46,8 +47,7 @@ def engine(
     device that Taichi runs on already, else the CPU.  precision: 'f32', or 'f64' on cpu and cuda. tolerance:
     largest error relative to the peak of the dose, 1e-6 (with f64) to 0.1.
     """
-    if method not in METHODS:
-        raise InputError(f"method {method!r} is unknown; known: {', '.join(METHODS)}")
+    one_of("method", method, METHODS)
     runs_on = start(device)
     if precision == "f64" and runs_on not in ("cpu", "cuda"):
         raise InputError(f"precision 'f64' is not available on {runs_on}; use 'f32'")
