@@ -15,7 +15,7 @@ from laserpath.base.files import check_folder, check_places
 from laserpath.base.quantities import LENGTH
 from laserpath.cli import plan as planning
 from laserpath.cli import progress, show
-from laserpath.cli.ending import TOLERANCE_MISSED, Interrupts
+from laserpath.cli.ending import Interrupts, end_if_missed
 from laserpath.cli.grouped import AS_GIVEN, GroupedCommand, Options, Parsed, options
 from laserpath.cli.options import CAUTION, DESIGN, LIMITS, OUTPUT, PLAN, PROCESS, WORKERS
 from laserpath.config import options as known
@@ -191,8 +191,7 @@ def board(context: click.Context, /, files: tuple[str, ...], **given: Any) -> No
             marks = plans.write_marks(folder)
             written = (*written, *marks)
     warnings = list(show.warnings_of_each(plans.plans, frame=given["frame"]))
-    for sentence in warnings:
-        talk.warn(sentence)
+    talk.warn(*warnings)
     if given["json"]:
         click.echo(show.json_of(_as_json(plans, written, (*read.warnings, *warnings))))
     elif not given["quiet"]:
@@ -201,9 +200,7 @@ def board(context: click.Context, /, files: tuple[str, ...], **given: Any) -> No
         talk.tell(
             f"when the board is turned over, and {marks[0] if marks else 'its table'} filled in: {command}"
         )
-    if missed := show.tolerances_missed(plans.plans):
-        click.echo(f"laserpath: {missed}", err=True)
-        context.exit(TOLERANCE_MISSED)
+    end_if_missed(context, show.tolerances_missed(plans.plans))
 
 
 def is_board(files: Sequence[str]) -> bool:
@@ -284,8 +281,7 @@ def _announce(
         talk.tell(show.part_in_short(one, process, settings))
         for warning in one.design.warnings:
             talk.warn(warning)
-    for note in show.placing(*each[0]):
-        talk.tell(note)
+    talk.tell(*show.placing(*each[0]))
     expected = [forecast(*one) for one in each]
     progress.tell_expected(Forecast.of_all(expected), talk)
     meter.expect(*planning.reported_last(expected), noun="layer")

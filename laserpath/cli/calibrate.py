@@ -19,7 +19,7 @@ from laserpath.base import limits
 from laserpath.base.errors import InputError, figure
 from laserpath.base.quantities import DOSE, LENGTH, NUMBER, SPEED, Units
 from laserpath.cli import show
-from laserpath.cli.ending import TOLERANCE_MISSED, Interrupts
+from laserpath.cli.ending import Interrupts, end_if_missed
 from laserpath.cli.grouped import GroupedCommand, Options, Parsed, options
 from laserpath.cli.options import CAUTION, DESIGN, FILES, LIMITS, OUTPUT, PLAN, PROCESS
 from laserpath.config import request
@@ -138,8 +138,7 @@ def calibrate(**given: Any) -> None:
     talk = show.Talk(quiet=given["quiet"] or given["json"], verbose=given["verbose"])
     talk.tell(_in_short(chart))
     warnings = (*chart.notes, *chart.findings())
-    for sentence in warnings:
-        talk.warn(sentence)
+    talk.warn(*warnings)
     written = chart.write(folder, name=name, decimal=given["decimal"])
     if given["json"]:
         click.echo(show.json_of(_chart_json(chart, written, warnings)))
@@ -235,16 +234,13 @@ def matrix(context: click.Context, /, design: str, **given: Any) -> None:
             interrupts.check()
         written = made.write(folder, decimal=given["decimal"])
     warnings = tuple(dict.fromkeys((*drawn.warnings, *made.plan.report.warnings)))
-    for sentence in warnings:
-        talk.warn(sentence)
+    talk.warn(*warnings)
     if given["json"]:
         click.echo(show.json_of(_matrix_json(made, written, warnings)))
     elif not given["quiet"]:
         click.echo(_matrix_in_short(made))
         click.echo("wrote " + ", ".join(map(str, written)))
-    if not made.plan.within_tolerance:
-        click.echo(f"laserpath: {show.tolerance_missed(made.plan)}", err=True)
-        context.exit(TOLERANCE_MISSED)
+    end_if_missed(context, show.tolerance_missed(made.plan))
 
 
 def _matrix_in_short(made: DoseMatrix) -> str:
@@ -322,8 +318,7 @@ def fit_printed(folder: Path, name: str, given: dict[str, Any], talk: show.Talk)
     known = _calibrated({"spot": line}, folder, name)
     texts = calibration.print_profiles(result, photograph, base, name, known["spot"])
     written = write_all({folder / place: text for place, text in texts.items()})
-    for sentence in result.warnings:
-        talk.warn(sentence)
+    talk.warn(*result.warnings)
     if given["json"]:
         click.echo(show.json_of(_printed_json(result, written)))
     elif not given["quiet"]:
@@ -546,8 +541,7 @@ def _fit_chart(file: Path, given: dict[str, Any], talk: show.Talk) -> None:
         if (mechanics or focus) and given["machine"] is None:
             click.echo("- put them into the machine's profile: fit again with --machine FILE")
         click.echo("wrote " + (", ".join(map(str, written)) or "nothing"))
-    for sentence in (*(result.warnings if result else ()), *(focus.warnings if focus else ())):
-        talk.warn(sentence)
+    talk.warn(*(result.warnings if result else ()), *(focus.warnings if focus else ()))
 
 
 _NOT_OF_FOCUS = (

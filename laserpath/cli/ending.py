@@ -20,6 +20,8 @@ from collections.abc import Callable, Iterator, Mapping
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from laserpath.base import files
 from laserpath.cli.show import rough
 
@@ -31,6 +33,13 @@ HAS_ERRORS = 1
 BAD_INPUT = 2
 TOLERANCE_MISSED = 3
 STOPPED = 130
+
+
+def end_if_missed(context: click.Context, missed: str) -> None:
+    """End the command with the exit code of a missed tolerance. missed: the sentence, empty if it is kept."""
+    if missed:
+        click.echo(f"laserpath: {missed}", err=True)
+        context.exit(TOLERANCE_MISSED)
 
 
 class Stream:

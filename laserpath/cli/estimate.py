@@ -93,8 +93,7 @@ def estimate(design: str | None, **given: Any) -> None:
     with show.busy(f"reading {file}", hidden=given["quiet"]):
         found = _estimates(file, values, process, settings)
     talk = show.Talk(quiet=given["quiet"])
-    for sentence in _warnings(found):
-        talk.warn(sentence)
+    talk.warn(*_warnings(found))
     if given["json"]:
         click.echo(show.json_of(_as_json(found)))
         return
@@ -125,8 +124,7 @@ def _of_board(file: str, given: Mapping[str, Any], values: Mapping[str, Any]) ->
         click.echo(show.json_of(_as_json(found, read.warnings)))
         return
     boards.say_read(read, talk)
-    for sentence in _warnings(found):
-        talk.warn(sentence)
+    talk.warn(*_warnings(found))
     _print_table(found)
     whole = _together(found)
     _say_notes(whole, talk)
@@ -143,8 +141,7 @@ def _of_part(file: str, given: Mapping[str, Any], values: Mapping[str, Any]) -> 
         stack = planning.stack_of(Path(file), given, values, process, settings)
         each = forecast_stack(stack)
     whole, talk = together(stack, each, given["settle"] or 0.0), show.Talk(quiet=given["quiet"])
-    for sentence in stack.notes:
-        talk.warn(sentence)
+    talk.warn(*stack.notes)
     x0, y0, x1, y1 = stack.whole.bounds
     size = (x1 - x0, y1 - y0, stack.z[-1])
     if given["json"]:

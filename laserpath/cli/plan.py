@@ -22,7 +22,7 @@ from laserpath.base.files import check_folder, check_places
 from laserpath.base.plan_steps import PlanPart
 from laserpath.base.quantities import LENGTH
 from laserpath.cli import progress, show, slicer
-from laserpath.cli.ending import TOLERANCE_MISSED, Interrupts, Stopped
+from laserpath.cli.ending import Interrupts, Stopped, end_if_missed
 from laserpath.cli.grouped import GroupedCommand, options
 from laserpath.cli.options import (
     CAUTION,
@@ -124,10 +124,8 @@ def plan_parts(job: Job, meter: Meter) -> Made:
         check_joined([one.process for one in each])
     check_places(paths_of_all(each[0].drawing, f"{each[0].kind}s", names, job.folder, **files))
     reported = tuple(dict.fromkeys(sentence for part in parts for sentence in part.warnings))
-    for sentence in reported:
-        job.talk.warn(sentence)
-    for note in show.placing(parts[0], each[0].process, each[0].settings):
-        job.talk.tell(note)
+    job.talk.warn(*reported)
+    job.talk.tell(*show.placing(parts[0], each[0].process, each[0].settings))
     expected = [forecast(*one) for one in each]
     progress.tell_expected(Forecast.of_all(expected), job.talk)
     meter.expect(*reported_last(expected), noun=each[0].kind)
@@ -502,15 +500,13 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
     for sentence in made.warnings:
         if sentence not in made.reported:
             talk.warn(sentence)
-    for sentence in () if given["printed"] else show.ages(process, date.today()):
-        talk.tell(sentence)
+    if not given["printed"]:
+        talk.tell(*show.ages(process, date.today()))
     if given["json"]:
         click.echo(show.json_of(made.as_json()))
     elif not given["quiet"]:
         made.summary()
-    if made.missed:
-        click.echo(f"laserpath: {made.missed}", err=True)
-        context.exit(TOLERANCE_MISSED)
+    end_if_missed(context, made.missed)
 
 
 def _made(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -> Made:
@@ -537,10 +533,8 @@ def _plan(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -
     drawn = one.design
     job.check_places(drawn.name)
     job.talk.tell(show.part_in_short(one, job.process, job.settings))
-    for sentence in drawn.warnings:
-        job.talk.warn(sentence)
-    for note in show.placing(*one):
-        job.talk.tell(note)
+    job.talk.warn(*drawn.warnings)
+    job.talk.tell(*show.placing(*one))
     one, learnt = _after_print(one, job, meter)
     told = progress.expect(*one, job.talk, meter, sensitivity=job.given["sensitivity"])
     planned = laserpath.plan(*one, progress=listen)
@@ -556,7 +550,7 @@ def _plan(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -
         warnings,
         as_json=lambda: show.content(planned, written, warnings),
         summary=lambda: show.summary(planned, written),
-        missed="" if planned.within_tolerance else show.tolerance_missed(planned),
+        missed=show.tolerance_missed(planned),
         reported=(*drawn.warnings, *told),
     )
 
@@ -613,8 +607,7 @@ def _after_print(one: PlannedPart, job: Job, meter: Meter) -> tuple[PlannedPart,
         )
     except InputError as error:
         raise InputError(f"{photo}: {error}") from None
-    for sentence in fit.sentences():
-        job.talk.tell(sentence)
+    job.talk.tell(*fit.sentences())
     design = replace(one.design, source=(*one.design.source, f"after its print in {photo.name}, {digest}"))
     line = f"{date.today().isoformat()} after the print in {photo.name}"
     spot = replace(fit.spot, calibrated=f"{fit.spot.calibrated}\n{line}".strip())

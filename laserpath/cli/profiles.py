@@ -108,8 +108,7 @@ def check(file: str, kind: str | None, resin: str | None, spot: str | None, as_j
         click.echo(json_of(content))
         return
     click.echo(f"{file}: a {kind}, without errors: {library.summary(noun)}")
-    for sentence in warnings:
-        Talk().warn(sentence)
+    Talk().warn(*warnings)
 
 
 _MEASURED = ("spot", "resin")

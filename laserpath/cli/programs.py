@@ -57,8 +57,7 @@ class _GivenProgram:
     def write(self, text: str, *sentences: str) -> None:
         """Write the program, and say what it does."""
         (written,) = write_all({self.place: text})
-        for sentence in sentences:
-            self.talk.tell(sentence)
+        self.talk.tell(*sentences)
         if not self.talk.quiet:
             click.echo(f"Written: {written}")
 
@@ -80,8 +79,7 @@ def _given_program(file: Path, given: Mapping[str, Any], suffix: str) -> _GivenP
         talk.warn("no machine is named, neither by --machine nor in the file; the default one is taken")
     process = request.process_of({name: value for name, value in every.items() if name in names})
     read = source.read(file, process.machine, given["dialect"], given["s_max"])
-    for sentence in read.remarks:
-        talk.warn(sentence)
+    talk.warn(*read.remarks)
     return _GivenProgram(read, replace(process, machine=read.machine), text, place, talk)
 
 
@@ -268,8 +266,7 @@ def _places(
     reading = replace(reading, split=(), layers=reading.split or reading.layers)  # all of them, as one design
     settings = request.settings_of(every, fwhm)
     drawn = drills(Path(file)) or load(file, tolerance=reading.tolerance, reading=reading)
-    for sentence in drawn.warnings:
-        talk.warn(sentence)
+    talk.warn(*drawn.warnings)
     found = find_marks(
         every["marks"], drawn,
         lambda layer: load(file, tolerance=reading.tolerance, reading=replace(reading, layers=(layer,))),

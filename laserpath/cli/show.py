@@ -35,9 +35,9 @@ class Talk:
     verbose: bool = False
     start: float = field(default_factory=time.monotonic)
 
-    def tell(self, sentence: str) -> None:
-        """Print a message, unless quiet."""
-        if not self.quiet:
+    def tell(self, *sentences: str) -> None:
+        """Print messages, unless quiet."""
+        for sentence in () if self.quiet else sentences:
             click.echo(f"laserpath: {self._clock()}{sentence}", err=True)
 
     def more(self, sentence: str) -> None:
@@ -45,10 +45,11 @@ class Talk:
         if self.verbose:
             self.tell(sentence)
 
-    def warn(self, sentence: str) -> None:
-        """Print a warning, yellow on a terminal."""
-        click.secho("laserpath: warning: ", err=True, nl=False, fg="yellow")
-        click.echo(sentence, err=True)
+    def warn(self, *sentences: str) -> None:
+        """Print warnings, yellow on a terminal."""
+        for sentence in sentences:
+            click.secho("laserpath: warning: ", err=True, nl=False, fg="yellow")
+            click.echo(sentence, err=True)
 
     def _clock(self) -> str:
         return f"{time.monotonic() - self.start:.1f} s: " if self.verbose else ""
@@ -314,19 +315,20 @@ def _of_framing(plan: Plan) -> Iterator[str]:
 
 
 def tolerance_missed(plan: Plan) -> str:
-    """A sentence with the edge error and the tolerance that it exceeds."""
+    """A sentence with the edge error and the tolerance that it exceeds, or nothing."""
     from laserpath.physics import optics
     from laserpath.report import figure_table
 
+    if plan.within_tolerance:
+        return ""
     limit, fwhm = plan.settings.max_epe_fwhm or 0.0, optics.fwhm(plan.process.spot)
     return f"tolerance missed: {figure_table.tolerance_missed(plan.report.epe_p95, limit, fwhm)}"
 
 
 def tolerances_missed(plans: Mapping[str, Plan]) -> str:
-    """The same for each of several plans that exceeds it, with its name; '': none does."""
-    return "; ".join(
-        f"{name}: {tolerance_missed(one)}" for name, one in plans.items() if not one.within_tolerance
-    )
+    """The same for each of several plans that exceeds it, with its name."""
+    missed = {name: tolerance_missed(one) for name, one in plans.items()}
+    return "; ".join(f"{name}: {sentence}" for name, sentence in missed.items() if sentence)
 
 
 def json_of(content: Any) -> str:

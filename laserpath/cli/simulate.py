@@ -13,7 +13,7 @@ import click
 
 from laserpath.base import limits
 from laserpath.cli import show
-from laserpath.cli.ending import TOLERANCE_MISSED
+from laserpath.cli.ending import end_if_missed
 from laserpath.cli.grouped import GroupedCommand, Options, options
 from laserpath.cli.options import DESIGN, LIMITS, OUTPUT, PLAN, PROCESS
 from laserpath.config import project, request
@@ -192,10 +192,12 @@ def stages(count: int, *, hidden: bool) -> Iterator[Callable[[str], None]]:
 
 
 def tolerance_missed(simulation: Simulation) -> str:
-    """A sentence with the edge error and the tolerance that it exceeds."""
+    """A sentence with the edge error and the tolerance that it exceeds, or nothing."""
     from laserpath.physics import optics
     from laserpath.report import figure_table
 
+    if simulation.within_tolerance:
+        return ""
     fwhm = optics.fwhm(simulation.process.spot)
     missed = figure_table.tolerance_missed(simulation.epe_p95, simulation.within or 0.0, fwhm)
     return f"tolerance missed by {simulation.name}: {missed}"
@@ -250,15 +252,12 @@ def simulate(context: click.Context, /, file: str, **given: Any) -> None:
         )
         begin("drawing")
         written = simulation.write(folder)
-    for sentence in simulation.warnings:
-        talk.warn(sentence)
+    talk.warn(*simulation.warnings)
     if given["json"]:
         click.echo(show.json_of({**simulation.as_dict(), "files": list(map(str, written))}))
     elif not given["quiet"]:
         _simulation_summary(simulation, written)
-    if not simulation.within_tolerance:
-        click.echo(f"laserpath: {tolerance_missed(simulation)}", err=True)
-        context.exit(TOLERANCE_MISSED)
+    end_if_missed(context, tolerance_missed(simulation))
 
 
 def _simulation_summary(simulation: Simulation, written: Iterable[Path]) -> None:

@@ -16,7 +16,7 @@ import click
 
 from laserpath.base import limits
 from laserpath.cli import progress, show
-from laserpath.cli.ending import TOLERANCE_MISSED, Interrupts
+from laserpath.cli.ending import Interrupts, end_if_missed
 from laserpath.cli.grouped import GroupedCommand, Options, options
 from laserpath.cli.options import DESIGN, LIMITS, PLAN, PROCESS
 from laserpath.config import project, request
@@ -105,9 +105,7 @@ def slicer(context: click.Context, /, file: Path, **given: Any) -> None:
         click.echo(show.json_of(_as_json(file, done)))
     elif not given["quiet"]:
         click.echo(f"{in_short(done)}: {file}")
-    if late := missed(done):
-        click.echo(f"laserpath: {late}", err=True)
-        context.exit(TOLERANCE_MISSED)
+    end_if_missed(context, missed(done))
 
 
 def _inputs(given: Mapping[str, Any]) -> tuple[Process, Settings]:

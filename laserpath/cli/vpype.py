@@ -96,22 +96,20 @@ def _plan(document: vpype.Document, given: dict[str, Any]) -> None:
     check_places(paths_of(drawn.name, folder, frame=given["frame"], project=False))
     talk = show.Talk(quiet=given["quiet"], verbose=given["verbose"])
     talk.tell(show.in_short(drawn))
-    for note in show.placing(drawn, process, settings):
-        talk.tell(note)
+    talk.tell(*show.placing(drawn, process, settings))
     with progress.meter(hidden=given["quiet"]) as meter:
         progress.expect(drawn, process, settings, talk, meter)
         planned = plan(drawn, process, settings, progress=meter)
         meter.writing()
         written = planned.write(folder, frame=given["frame"])
     warnings = tuple(show.warnings(planned, frame=given["frame"]))
-    for sentence in warnings:
-        talk.warn(sentence)
+    talk.warn(*warnings)
     if given["json"]:
         click.echo(show.json_of(show.content(planned, written, warnings)))
     elif not given["quiet"]:
         show.summary(planned, written)
-    if not planned.within_tolerance:
-        talk.warn(show.tolerance_missed(planned))
+    if missed := show.tolerance_missed(planned):
+        talk.warn(missed)
 
 
 def _design(document: vpype.Document, given: dict[str, Any], fwhm: float) -> Design:
