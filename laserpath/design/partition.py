@@ -58,6 +58,10 @@ _DIVIDED = 1.5
 processor than it loses by the rims.
 """
 
+_AROUND_FIELD = 1 << 20
+"""Pixels of given light up to which its models are kept apart from those of large designs, which take longer
+to make: a process that measures a field of several spots would drop these."""
+
 _TOLERANCE = 1e-5
 """Of the given light, relative to its peak: the finest of single precision."""
 
@@ -241,8 +245,8 @@ class PlacesByField:
             self.order[self.start[k * columns + left] : self.start[k * columns + right + 1]]
             for k in range(max(row - 1, 0), min(row + 2, rows))
         ]
-        some = np.sort(np.concatenate(beside))
-        return some[self.partition.near(field, self.xy[some])]
+        some = np.concatenate(beside)
+        return np.sort(some[self.partition.near(field, self.xy[some])])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -350,12 +354,18 @@ def _reading(step: float, fine: int, coarse: int) -> Any:
 
 
 def given_model(grid: Grid, spot: Spot) -> DoseModel:
-    """The model of given light on a coarse grid."""
-    return _given(grid, spot.even).uneven(spot.dose_map)
+    """The model of given light on a coarse grid, of the whole design or around a field."""
+    made = _given_around if prod(grid.shape) <= _AROUND_FIELD else _given
+    return made(grid, spot.even).uneven(spot.dose_map)
 
 
 @lru_cache(maxsize=4)
 def _given(grid: Grid, spot: Spot) -> DoseModel:
+    return DoseModel(grid, spot, tolerance=_TOLERANCE)
+
+
+@lru_cache(maxsize=8)
+def _given_around(grid: Grid, spot: Spot) -> DoseModel:
     return DoseModel(grid, spot, tolerance=_TOLERANCE)
 
 

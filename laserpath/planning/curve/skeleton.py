@@ -45,7 +45,7 @@ class MedialAxis:
         pieces = np.stack([self.start[chosen], self.end[chosen]], axis=1)
         if len(pieces) == 0:
             return []
-        merged = shapely.line_merge(shapely.MultiLineString(list(pieces)))
+        merged = shapely.line_merge(shapely.multilinestrings(shapely.linestrings(pieces)))
         lines = shapely.get_parts(shapely.simplify(merged, flatness))
         return [shapely.get_coordinates(line) for line in lines[shapely.length(lines) >= shortest]]
 
