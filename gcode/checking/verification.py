@@ -25,10 +25,9 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import compress
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import NDArray
 
 from gcode.dialects.fixed import PYTHON, check_fixed, may_be_linuxcnc
 from gcode.dialects.record import Dialect, size
@@ -134,13 +133,19 @@ def _python(text: str, dialect: Dialect) -> Iterator[Problem]:
 
 def _lengths(text: str, dialect: Dialect) -> Iterator[Problem]:
     """A line that is longer than the controller takes, a CR before its LF included."""
-    lines, limit = text.split("\n" if "\n" in text else "\r"), dialect.line_limit
-    if not dialect.line_excess or (text.isascii() and len(max(lines, key=len)) <= limit):
+    limit, end = dialect.line_limit, "\n" if "\n" in text else "\r"
+    if not dialect.line_excess or (text.isascii() and _longest(text, end) <= limit):
         return
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(text.split(end), start=1):
         if size(line) > limit and (found := dialect.counted(line)) > limit:
             yield number, f"the line has {found} characters, above {dialect.name}'s {limit}"
             return
+
+
+def _longest(text: str, end: str) -> int:
+    """Characters of the longest line of an ASCII text; to split it would take four times its memory."""
+    ends = np.flatnonzero(np.frombuffer(text.encode("ascii"), np.uint8) == ord(end))
+    return int(np.diff(ends, prepend=-1, append=len(text)).max()) - 1
 
 
 def _lines(text: str) -> list[str]:
@@ -167,60 +172,72 @@ def _compare(program: Program, asked: Moves, dialect: Dialect, s_max: float) -> 
     layout = lay_out(with_approach(asked), dialect, s_max)
     due, got = _due(layout, dialect, s_max), _got(program.moves)
     rows = np.flatnonzero(_kept(program.moves))[got.span]
-    wanted, found = due.table[due.span], got.table[got.span]
-    n = min(len(wanted), len(found))
-    differs = np.abs(wanted[:n] - found[:n]) > _CLOSE * np.maximum(np.abs(wanted[:n]), 1.0)
-    if differs.any():
-        k = int(np.argmax(differs.any(axis=1)))
+    wanted, found = (one.span.stop - one.span.start for one in (due, got))
+    n = min(wanted, found)
+    # Column by column: a part has millions of moves.
+    differs = {}
+    for j, name in enumerate(_NAMES):
+        one, other = due.column(j)[:n], got.column(j)[:n]
+        apart = np.abs(one - other) > _CLOSE * np.maximum(np.abs(one), 1.0)
+        if apart.any():
+            differs[name] = int(np.argmax(apart)), one, other
+    if differs:
+        k = min(first for first, _, _ in differs.values())
         what = ", ".join(
-            f"{name} {found[k, j]:.9g} instead of {wanted[k, j]:.9g}"
-            for j, name in compress(enumerate(_NAMES), differs[k])
-        )
+            f"{name} {other[k]:.9g} instead of {one[k]:.9g}"
+            for name, (first, one, other) in differs.items() if first == k
+        )  # fmt: skip
         raise GcodeError(
             f"what is read back differs from what was asked for: {what}", int(program.line[rows[k]])
         )
-    if len(wanted) != len(found):
-        line = int(program.line[rows[n]]) if len(found) > n else program.lines
+    if wanted != found:
+        line = int(program.line[rows[n]]) if found > n else program.lines
         raise GcodeError(
-            f"between the first lit move and the last, {len(found)} moves are read back, but "
-            f"{len(wanted)} were asked for", line,
+            f"between the first lit move and the last, {found} moves are read back, but {wanted} were asked "
+            "for", line,
         )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class _MoveTable:
-    """table: (M, 7) by `_NAMES`, x and y in mm.  span: from the first lit row to the last."""
+    """columns: each (M,), by `_NAMES`, x and y in mm.  span: from the first lit row to the last."""
 
-    table: Floats
+    columns: tuple[NDArray[np.generic], ...]
     span: slice
 
     @classmethod
-    def of(cls, columns: Sequence[ArrayLike], lit: Bools) -> _MoveTable:
-        kind, _, _, _, _, speed, follows = columns
-        table = np.column_stack([np.asarray(column, dtype=np.float64) for column in columns])
-        # A rapid has the controller's own speed, and a dark move no power that could follow anything.
-        table[:, 5] = np.where(np.asarray(kind) == Kind.RAPID, 0.0, speed)
-        table[:, 6] = np.where(table[:, 4] > 0, follows, 0.0)
+    def of(cls, columns: Sequence[NDArray[np.generic]], lit: Bools) -> _MoveTable:
         at = np.flatnonzero(lit)
-        return cls(table, slice(int(at[0]), int(at[-1]) + 1) if at.size else slice(0, 0))
+        span = slice(int(at[0]), int(at[-1]) + 1) if at.size else slice(0, 0)
+        return cls(tuple(one[span] for one in columns), span)
+
+    def column(self, j: int) -> Floats:
+        """The rows of the span.
+
+        A rapid has the controller's own speed, and a dark move no power that could follow anything.
+        """
+        kind, power, found = self.columns[0], self.columns[4], np.asarray(self.columns[j], dtype=np.float64)
+        if j == _NAMES.index("speed"):
+            return np.where(kind == Kind.RAPID, 0.0, found)
+        return np.where(power > 0, found, 0.0) if j == _NAMES.index("follows") else found
 
 
 def _due(layout: LineLayout, dialect: Dialect, s_max: float) -> _MoveTable:
     """The rows of the layout that move the head, and dwells."""
-    digit = 10.0 ** -np.array(layout.decimals)
-    numbers, kind = layout.numbers * digit, layout.kind
-    lit = (numbers[:, _S] > 0) & (kind != Kind.RAPID)
-    kept = (kind != Kind.DWELL) | (numbers[:, _DWELL] > 0)
-    numbers, kind, lit = numbers[kept], kind[kept], lit[kept]
-    unit, still = dialect.unit, kind == Kind.DWELL
-    # Rounded to whole ms, whatever the unit of the template.
-    wait = numbers[:, _DWELL] * (1.0 if "{s}" in dialect.dwell else 0.001)
-    power = np.where(lit, numbers[:, _S] / s_max, 0.0)
-    speed = np.where(still, wait, numbers[:, _F] * unit / 60)
-    return _MoveTable.of(
-        (kind, numbers[:, _X] * unit, numbers[:, _Y] * unit, numbers[:, _Z] * unit, power, speed,
-         layout.follows[kept]), lit,
-    )  # fmt: skip
+    rows = np.flatnonzero((layout.kind != Kind.DWELL) | (layout.numbers[:, _DWELL] > 0))
+
+    def number(j: int) -> Floats:
+        found: Floats = layout.numbers[rows, j] * 10.0 ** -layout.decimals[j]
+        return found
+
+    kind, unit, powers = layout.kind[rows], dialect.unit, number(_S)
+    lit = (powers > 0) & (kind != Kind.RAPID)
+    # A wait is rounded to whole ms, whatever the unit of the template.
+    wait = number(_DWELL) * (1.0 if "{s}" in dialect.dwell else 0.001)
+    power = np.where(lit, powers / s_max, 0.0)
+    speed = np.where(kind == Kind.DWELL, wait, number(_F) * unit / 60)
+    x, y, z = (number(j) * unit for j in (_X, _Y, _Z))
+    return _MoveTable.of((kind, x, y, z, power, speed, layout.follows[rows]), lit)
 
 
 def _kept(moves: Moves) -> Bools:

@@ -220,6 +220,11 @@ class MachineProgram:
         sent = replace(sent, rests=tuple(parsed.characters[:RESTS].tolist()))
         return cls((ProgramPart(commanded, process, sent),), text)
 
+    @property
+    def bare(self) -> MachineProgram:
+        """The same program without its text and without what was computed of it, which take most memory."""
+        return replace(self, parts=tuple(replace(part) for part in self.parts), text="")
+
     def split(self, rests: Sequence[int]) -> MachineProgram:
         """The same program, split from one part into several.
 

@@ -16,7 +16,6 @@ Light is taken to be as wide at all depths as at the surface, and the resin not 
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -179,7 +178,7 @@ class Curing:
         count, shape = len(columns.solid), columns.grid.shape
         self._next = count - 1
         self.light = np.zeros(shape)
-        self._above: deque[tuple[int, NDArray[np.float32]]] = deque(maxlen=_LAYERS_LATER)
+        self._above: dict[int, list[tuple[int, Floats]]] = {}  # of overhangs to come
         self._missing = self._excess = 0.0
         self._owner = np.full(shape, _NEVER, np.int16)  # overhang whose print-through goes on here
         self._depth = np.zeros(shape)
@@ -193,7 +192,9 @@ class Curing:
         """The next layer below. dose: (rows, columns) mJ/mm², at its top. Returns what of it cures, mm."""
         k, columns = self._next, self._columns
         thick, solid = float(columns.thickness[k]), columns.solid[k]
-        self._above.append((k, self.light.astype(np.float32)))
+        for below in range(max(k - _LAYERS_LATER + 1, 0), k + 1):
+            if (overhang := columns.overhang[below]) is not None:
+                self._above.setdefault(below, []).append((k, self.light[overhang]))
         at_top = np.maximum(dose, 0) + self.light
         cured = np.minimum(cure_depth(at_top, self._e_c, self._d_p), thick)
         self._missing += float((thick - cured)[solid].sum())
@@ -241,8 +242,8 @@ class Curing:
         columns, top = self._columns, self._columns.top
         bottom = top[k] - columns.thickness[k]
         needed = self._e_c * np.exp(-_NEARLY * columns.thickness[k] / self._d_p)
-        for number, light in reversed(self._above):  # from layer k up
-            left = light[over] * np.exp(-(top[number] - bottom) / self._d_p)
+        for number, light in reversed(self._above.pop(k)):  # from layer k up
+            left = light * np.exp(-(top[number] - bottom) / self._d_p)
             if np.mean(self.light[over] - left >= needed) >= _MOST:
                 return number - k
         return None

@@ -90,11 +90,11 @@ _ALIKE = 0.05
 one: a larger one makes fewer programs."""
 _SAME = 0.005
 """Critical doses by which lo and hi may differ from those of the layer above without another search."""
-_LATEST, _AT_A_TIME = 3, 4
+_LATEST, _AT_A_TIME = 3, 2
 """Programs of a plan that are tried again, and plans that are held for that: more need more memory."""
 _THROUGH = 0.02
 """mm of print-through, or of missing thickness, above which there is a warning."""
-_REMEMBERED = 64 << 20
+_REMEMBERED = 16 << 20
 """Bytes of bounds of a plan that are remembered: more spare searches in parts that repeat."""
 
 
@@ -404,10 +404,9 @@ class _PlannedLayer:
         path = _written(self.plan.shipped.path, every, self.plan.process, self.lattice)
         if not path.on.any():
             return known[best]  # it hangs on nothing, all of it, and is exposed as it is
-        program = MachineProgram.of_moves(
-            convert.to_moves(path, self.plan.process.machine), self.plan.process
-        )
-        return _Dimmed(program, _exposed(self.model, program.executed), shares)
+        moves = convert.to_moves(path, self.plan.process.machine)
+        program = MachineProgram.of_moves(moves, self.plan.process)
+        return _Dimmed(program.bare, _exposed(self.model, program.executed), shares)
 
     def _searched(self, start: Floats, bounds: _DoseBounds) -> Floats:
         """The w of the nodes that are best for the bounds, in steps of 1/255, as they are kept."""
