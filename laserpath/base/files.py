@@ -140,11 +140,12 @@ def calls() -> int:
     return int(_state.calls)
 
 
-def check_folder(folder: Path) -> None:
-    """Raise InputError if no file can be written to `folder`, whether or not it exists. Leaves nothing there.
+def check_folder(named: str | Path) -> Path:
+    """The folder. Raises InputError if no file can be written to it, whether or not it exists.
 
     A file is made and removed, since permissions do not tell: root has all of them, and /sys takes no file.
     """
+    folder = Path(named)
     existing = next((p for p in (folder, *folder.parents) if p.exists()), Path())
     if not existing.is_dir():
         raise InputError(
@@ -156,6 +157,7 @@ def check_folder(folder: Path) -> None:
         if error.errno in (errno.EACCES, errno.EPERM, errno.ENOENT):  # the last from /proc
             raise InputError(f"folder {str(existing)!r} is not writable") from error
         raise InputError(_sentence(folder, error)) from error
+    return folder
 
 
 def check_places(places: Iterable[Path]) -> None:

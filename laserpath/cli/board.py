@@ -159,16 +159,13 @@ def board(context: click.Context, /, files: tuple[str, ...], **given: Any) -> No
     """
     with Interrupts() as interrupts:
         import laserpath
-        from laserpath.physics import optics
         from laserpath.planning import paths_of_all
 
-        folder = Path(given["output"])
-        check_folder(folder)
+        folder = check_folder(given["output"])
         first, values = planning.inputs(files[0] if files else None, {**given, "layer": ()})
         files = files or (first,)
         check_values(values, "; take it out of the project file")
-        process = request.process_of(values)
-        settings = request.settings_of(values, optics.fwhm(process.spot))
+        process, settings = request.process_and_settings_of(values)
         talk = show.Talk(quiet=given["quiet"], verbose=given["verbose"])
         planning.join_cluster(context, given["scheduler"], talk)
         exposure = exposure_of(given, values)
@@ -259,10 +256,8 @@ def say_read(read: CircuitBoard, talk: Talk) -> None:
     x0, y0, x1, y1 = read.box
     holes = f", {len(read.holes)} hole{'s' * (len(read.holes) > 1)}" if read.holes else ""
     talk.tell(f"{read.name}: {figure(x1 - x0, 4)} × {figure(y1 - y0, 4)} mm{holes}")
-    for note in read.notes:
-        talk.tell(note)
-    for warning in read.warnings:
-        talk.warn(warning)
+    talk.tell(*read.notes)
+    talk.warn(*read.warnings)
 
 
 def _announce(
@@ -279,8 +274,7 @@ def _announce(
     say_read(read, talk)
     for one in each:
         talk.tell(show.part_in_short(one, process, settings))
-        for warning in one.design.warnings:
-            talk.warn(warning)
+        talk.warn(*one.design.warnings)
     talk.tell(*show.placing(*each[0]))
     expected = [forecast(*one) for one in each]
     progress.tell_expected(Forecast.of_all(expected), talk)

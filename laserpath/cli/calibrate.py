@@ -112,8 +112,7 @@ def calibrate(**given: Any) -> None:
     from laserpath import calibration
     from laserpath.base.files import check_folder, check_places
 
-    folder = Path(given["output"])
-    check_folder(folder)
+    folder = check_folder(given["output"])
     series = given["focus"] is not None
     name = plain_name(given["name"] or ("focus" if series else "chart"))
     check_places(folder / f"{name}.{end}" for end in ("gcode", "svg", "csv"))
@@ -203,11 +202,9 @@ def matrix(context: click.Context, /, design: str, **given: Any) -> None:
     with Interrupts() as interrupts:
         import laserpath
         from laserpath.cli import plan, progress
-        from laserpath.physics import optics
         from laserpath.planning import forecast_matrix, matrix_paths
 
-        folder = Path(given["output"])
-        check_folder(folder)
+        folder = check_folder(given["output"])
         file, values = plan.inputs(design, given)
         values = {name: value for name, value in values.items() if name not in _KEPT}
         if plan.in_parts(values):
@@ -215,8 +212,7 @@ def matrix(context: click.Context, /, design: str, **given: Any) -> None:
                 "a matrix is of one drawing: choose one of the --colours with --colour, or of the --layers "
                 "with --layer"
             )
-        process = request.process_of(values)
-        settings = request.settings_of(values, optics.fwhm(process.spot))
+        process, settings = request.process_and_settings_of(values)
         talk = show.Talk(quiet=given["quiet"] or given["json"], verbose=given["verbose"])
         with progress.meter(hidden=given["quiet"]) as meter:
             interrupts.show_on(meter)
@@ -476,8 +472,7 @@ def fit(file: Path | None, **given: Any) -> None:
     if file is None:
         from laserpath.base.files import check_folder
 
-        folder = Path(given["output"])
-        check_folder(folder)
+        folder = check_folder(given["output"])
         name = plain_name(Path(given["printed"]).stem if given["name"] is None else given["name"])
         fit_printed(folder, name, given, talk)
         return
@@ -497,8 +492,7 @@ def _fit_chart(file: Path, given: dict[str, Any], talk: show.Talk) -> None:
     from laserpath.base.files import check_folder, write_all
     from laserpath.config import profiles
 
-    folder = Path(given["output"])
-    check_folder(folder)
+    folder = check_folder(given["output"])
     sheet = limits.content(file, "measurements", limits.TABLE_BYTES)
     measured = calibration.read_sheet(sheet, name=f"measurements {str(file)!r}")
     name = plain_name(file.stem if given["name"] is None else given["name"])

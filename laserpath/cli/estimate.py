@@ -68,7 +68,6 @@ def estimate(design: str | None, **given: Any) -> None:
     the machine down.
     """
     from laserpath.design.part import is_part
-    from laserpath.physics import optics
 
     file, values = planning.inputs(design, given)
     layered = is_part(file)
@@ -88,8 +87,7 @@ def estimate(design: str | None, **given: Any) -> None:
             "estimate is for drawings: with --grey the lines are laid out before their time is known, and "
             "plan then prints it"
         )
-    process = request.process_of(values)
-    settings = request.settings_of(values, optics.fwhm(process.spot))
+    process, settings = request.process_and_settings_of(values)
     with show.busy(f"reading {file}", hidden=given["quiet"]):
         found = _estimates(file, values, process, settings)
     talk = show.Talk(quiet=given["quiet"])
@@ -108,13 +106,10 @@ def estimate(design: str | None, **given: Any) -> None:
 
 def _of_board(file: str, given: Mapping[str, Any], values: Mapping[str, Any]) -> None:
     """Print the table of a board's layers. `--layer` says which file is one, as in `laserpath board`."""
-    from laserpath.physics import optics
-
     said, talk = tuple(values.get("layer", ())), show.Talk(quiet=given["quiet"])
     values = {name: value for name, value in values.items() if name != "layer"}
     boards.check_values(values)
-    process = request.process_of(values)
-    settings = request.settings_of(values, optics.fwhm(process.spot))
+    process, settings = request.process_and_settings_of(values)
     exposure = boards.exposure_of(given, values)
     with show.busy(f"reading {file}", hidden=given["quiet"]):
         read = boards.read_board((file,), said, values, process)
@@ -132,11 +127,9 @@ def _of_board(file: str, given: Mapping[str, Any], values: Mapping[str, Any]) ->
 
 def _of_part(file: str, given: Mapping[str, Any], values: Mapping[str, Any]) -> None:
     """Print what the layers of a part would take, equal ones planned once."""
-    from laserpath.physics import optics
     from laserpath.planning import forecast_stack, together
 
-    process = request.process_of(values)
-    settings = request.settings_of(values, optics.fwhm(process.spot))
+    process, settings = request.process_and_settings_of(values)
     with show.busy(f"cutting {file}", hidden=given["quiet"]):
         stack = planning.stack_of(Path(file), given, values, process, settings)
         each = forecast_stack(stack)

@@ -302,8 +302,7 @@ def plan_sliced(job: Job, meter: Meter) -> Made:
     check_places(stack.places(job.folder, apart=given["apart"]))
     x0, y0, x1, y1 = stack.whole.bounds
     job.talk.tell(f"{file.name}: {x1 - x0:.4g} × {y1 - y0:.4g} × {stack.z[-1]:.4g} mm")
-    for note in stack.notes:
-        job.talk.warn(note)
+    job.talk.warn(*stack.notes)
     # A part of a stack is of no use, so one Ctrl-C stops at once.
     keeping = Keeping(job.folder / f"{stack.whole.name}.layers") if given["resume"] else None
     done = slicer.planned(stack, given["settle"] or 0.0, job.talk, meter, job.check, keeping)
@@ -380,8 +379,7 @@ def plan_grey(job: Job, listen: Callable[[Progress], None], meter: Meter) -> Mad
         meter.expect(fit)
         job.talk.tell(f"fitting strokes, about {show.rough(fit.seconds(('fit',)))}, before more can be said")
     layout = lay_out(relief, job.process, job.settings, listen)
-    for note in layout.notes:
-        job.talk.tell(note)
+    job.talk.tell(*layout.notes)
     expected = forecast_relief(layout)
     meter.expect(expected)
     progress.tell_expected(expected, job.talk)
@@ -479,8 +477,7 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
         from laserpath.design.part import is_part
         from laserpath.physics import optics
 
-        folder = Path(given["output"])
-        check_folder(folder)
+        folder = check_folder(given["output"])
         if given["save_project"] and (folder / project.NAME).exists():
             raise InputError(f"{str(folder / project.NAME)!r} is there already, and would be lost")
         file, values = inputs(design, given)

@@ -66,8 +66,7 @@ def _given_program(file: Path, given: Mapping[str, Any], suffix: str) -> _GivenP
     """Read the program of a command that writes FILE with another suffix."""
     from laserpath.simulation import source
 
-    folder, talk = Path(given["output"]), Talk(quiet=given["quiet"])
-    check_folder(folder)
+    folder, talk = check_folder(given["output"]), Talk(quiet=given["quiet"])
     place = folder / f"{file.stem}{suffix}"
     check_places([place])
     text = limits.content(file, "program").decode("utf-8", "surrogateescape")
@@ -274,8 +273,7 @@ def _places(
     )  # fmt: skip
     arranged = arrange(drawn, how)
     at = placed(arranged, process.resin, process.machine, process.spot, settings.origin, settings.offset)
-    for note in at.notes:
-        talk.tell(note)
+    talk.tell(*at.notes)
     xy = arranged_places([mark.xy for mark in found], how, drawn, arranged.alignment)
     page, was = at.design.page or (0.0, 0.0), arranged.page or (0.0, 0.0)
     xy = xy + (page[0] - was[0], page[1] - was[1])

@@ -349,8 +349,7 @@ def expect(
 def tell_expected(forecast: Forecast, talk: Talk) -> None:
     """Print a forecast and its notes."""
     talk.tell(expected(forecast))
-    for note in notes(forecast):
-        talk.tell(note)
+    talk.tell(*notes(forecast))
     warn_of(forecast, talk)
 
 

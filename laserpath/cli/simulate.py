@@ -111,8 +111,7 @@ def inputs_of(given: Mapping[str, Any]) -> Inputs:
     values = request.over(file.of(given["design"]), chosen) if file else chosen
     if file and not given["quiet"]:
         click.echo(f"laserpath: with the settings of {file.path}", err=True)
-    process = request.process_of(values)
-    settings = request.settings_of(values, optics.fwhm(process.spot))
+    process, settings = request.process_and_settings_of(values)
     design = None
     if given["design"] is not None:
         from laserpath.design import FLATTEN_FWHM, load
@@ -230,8 +229,7 @@ def simulate(context: click.Context, /, file: str, **given: Any) -> None:
     """
     from laserpath.base.files import check_folder, check_places
 
-    folder = Path(given["output"])
-    check_folder(folder)
+    folder = check_folder(given["output"])
     talk = show.Talk(quiet=given["quiet"], verbose=given["verbose"])
     inputs = inputs_of(given)
     if inputs.design is not None:
@@ -316,8 +314,7 @@ def compare(programs: tuple[str, ...], **given: Any) -> None:
 
     if len(programs) < 2:
         raise click.UsageError(f"{len(programs)} program cannot be compared; give two or more.")
-    folder = Path(given["output"])
-    check_folder(folder)
+    folder = check_folder(given["output"])
     talk = show.Talk(quiet=given["quiet"], verbose=given["verbose"])
     inputs = inputs_of({"max_epe": None, "sensitivity": False, **given})
     if inputs.design is not None:

@@ -87,8 +87,7 @@ def _plan(document: vpype.Document, given: dict[str, Any]) -> None:
     from laserpath.physics import optics
     from laserpath.planning import paths_of
 
-    folder = Path(given["output"])
-    check_folder(folder)
+    folder = check_folder(given["output"])
     process = request.process_of(given)
     fwhm = optics.fwhm(process.spot)
     settings = request.settings_of(given, fwhm)

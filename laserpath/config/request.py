@@ -187,6 +187,14 @@ def _spot(given: Values) -> Spot:
     return Spot(given.get("spot_fwhm") or airy_fwhm(given["na"], given["wavelength"]))
 
 
+def process_and_settings_of(given: Values) -> tuple[Process, Settings]:
+    """Machine, resin and spot, and how to plan for them."""
+    from laserpath.physics import optics
+
+    process = process_of(given)
+    return process, settings_of(given, optics.fwhm(process.spot))
+
+
 def settings_of(given: Values, fwhm: float) -> Settings:
     """How to plan. fwhm: of the spot, mm, for the lengths that are given in mm.
 
