@@ -216,7 +216,8 @@ class _MoveTable:
 
         A rapid has the controller's own speed, and a dark move no power that could follow anything.
         """
-        kind, power, found = self.columns[0], self.columns[4], np.asarray(self.columns[j], dtype=np.float64)
+        kind = self.columns[0]
+        power, found = (np.asarray(self.columns[k], dtype=np.float64) for k in (4, j))
         if j == _NAMES.index("speed"):
             return np.where(kind == Kind.RAPID, 0.0, found)
         return np.where(power > 0, found, 0.0) if j == _NAMES.index("follows") else found

@@ -18,6 +18,12 @@ all depend on width and dose in the same ratio, either explains them, and the ne
 δ and s are about what was known before, so that a second photograph corrects the first. It is weighed as one
 of all: with N = CᵀWC of its edges, whose sight is left free, n photographs before it have added about n N.
 
+What is photographed has been developed, and has shrunk (`machine.shrinkage`): an edge that is cured at x is
+seen at S (x + b n), with S = diag(1 − s_x, 1 − s_y) and b outward from what stays. So edges are looked for b
+further out, and with p = A′ x of what is cured, A = A′ S⁻¹ is the sight of the print, whose pixels have the
+given size and whose axes are square. Marks are printed with the design: their places are those in the
+program.
+
 A photograph without marks or the size of its pixels tells neither the scale of the print nor, of a drawing
 that is all of one piece, whether it is thick: the places of its edges are then explained by its scale.
 """
@@ -140,8 +146,8 @@ def fit_photograph(
 ) -> PrintedFit:
     """Spot and dose of the print of a simulated program, from a photograph (H, W) with row 0 at the top.
 
-    simulated: against its design.  marks: design, the pixel (column, row) of each; machine, its place in mm.
-    pixel: mm, the size of a pixel on the print, if it is known.
+    simulated: against its design.  marks: design, the pixel (column, row) of each; machine, its place in mm
+    in the program.  pixel: mm, the size of a pixel on the print, if it is known.
     Raises InputError for a photograph of something else, or too coarse, distorted or faint.
     """
     scene = simulated.executed.scene
@@ -225,9 +231,10 @@ class _Beliefs:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Look:
-    """How a photograph sees a scene. depth: as of `PhotoEdges`.
+    """How a photograph sees a scene. depth: as of `PhotoEdges`.  shrunk: (2,) S, 1 without shrinkage.
 
-    Its sight moves by six unknowns, mm: what was thought to be at x + a + L u is at x, u = (x − middle)/size.
+    sight: of what is cured, A′. It moves by six unknowns, mm: what was thought to be at x + a + L u is at x,
+    u = (x − middle)/size.
     """
 
     photo: GreyPhotograph
@@ -235,6 +242,7 @@ class _Look:
     marks: tuple[Fiducial, ...]
     pixel: float | None
     sight: Sight
+    shrunk: Floats
 
     @classmethod
     def of(cls, photo: Floats, known: _Known, marks: Sequence[Fiducial], pixel: float | None) -> _Look:
@@ -245,8 +253,21 @@ class _Look:
         inside, outside = (ndimage.distance_transform_edt(one) for one in (solid, ~solid))
         depth = (inside - outside) * (scene.grid.pitch / scene.fwhm)
         printed = development(dose, scene.resin)
-        sight = seen_by_marks(marks) if marks else seen_by_outline(photo, printed, scene.grid, pixel)
-        return cls(GreyPhotograph.of(photo), depth, tuple(marks), pixel, sight)
+        shrunk = 1 - np.array(scene.resin.shrinkage[:2])
+        cured_pixel = pixel and pixel / float(np.sqrt(shrunk.prod()))
+        sight = seen_by_marks(marks) if marks else seen_by_outline(photo, printed, scene.grid, cured_pixel)
+        return cls(GreyPhotograph.of(photo), depth, tuple(marks), pixel, sight, shrunk)
+
+    @property
+    def on_print(self) -> Sight:
+        """What is seen of the print that has shrunk."""
+        return Sight(self.sight.matrix / self.shrunk, self.sight.at)
+
+    @staticmethod
+    def developed(scene: Scene) -> Floats:
+        """(M, 2) mm, the points of the outline, by the bias of development further out from what stays."""
+        outward = scene.resin.development_bias * (1 if scene.resin.tone == "negative" else -1)
+        return np.asarray(scene.samples.xy + outward * scene.samples.normal)
 
     def offsets(self, known: _Known, reach: float, *, exact: bool = False) -> tuple[Floats, Bools]:
         """((M,) mm, t − e, (M,) whether the edge is seen and usable). reach: FWHM.
@@ -255,11 +276,12 @@ class _Look:
         """
         scene, samples = known.scene, known.scene.samples
         edges = PhotoEdges.of(self.photo, self.sight, self.depth, scene.grid, scene.fwhm)
-        at, seen = edges.along(samples.xy, samples.normal, known.epe, reach * scene.fwhm)
+        xy = self.developed(scene)
+        at, seen = edges.along(xy, samples.normal, known.epe, reach * scene.fwhm)
         seen &= known.usable
         if not exact or not seen.any():
             return at - known.epe, seen
-        blur = edges.blur(samples.xy[seen], samples.normal[seen], at[seen])
+        blur = edges.blur(xy[seen], samples.normal[seen], at[seen])
         blurred, there = self._blurred(known, blur).along(
             samples.xy, samples.normal, known.epe, reach * scene.fwhm
         )
@@ -284,7 +306,7 @@ class _Look:
 
     def beliefs(self, known: _Known) -> _Beliefs:
         """What is known of the six unknowns."""
-        sight, size = self.sight, known.size
+        sight, shown, size = self.sight, self.on_print, known.size
         rows, values, sigmas = [], [], []
         for mark in self.marks:
             ((u, v),), (seen,) = (
@@ -295,13 +317,13 @@ class _Look:
             values += np.linalg.solve(sight.matrix, mark.design - seen).tolist()
             sigmas += [_MARK * sight.pixel] * 2
         if len(self.marks) < 3:  # a camera at a right angle has one scale, and square axes
-            strain = sight.matrix.T @ sight.matrix * sight.pixel**2
+            strain = shown.matrix.T @ shown.matrix * shown.pixel**2
             rows += [[0, 0, 1, 0, 0, -1], [0, 0, 0, 1, 1, 0]]
             values += [size * (strain[1, 1] - strain[0, 0]) / 2, -size * strain[0, 1]]
             sigmas += [size * _SHEAR] * 2
         if self.pixel is not None:
             rows.append([0, 0, 0.5, 0, 0, 0.5])
-            values.append(size * np.log(sight.pixel / self.pixel))
+            values.append(size * np.log(shown.pixel / self.pixel))
             sigmas.append(size * _KNOWN_PIXEL)
         return _Beliefs(np.array(rows) / np.array(sigmas)[:, None], np.array(values) / sigmas)
 
@@ -324,7 +346,7 @@ class _Look:
 
     def check(self, fwhm: float) -> None:
         """Raise InputError for a sight that no photograph of the print can have. fwhm: mm."""
-        sight = self.sight
+        sight = self.on_print
         if np.linalg.det(sight.matrix) > 0:
             raise InputError(
                 "it is mirrored, as if taken through the plate; mirror it back, or check the marks"
@@ -466,7 +488,7 @@ class _Explained:
         width = float(np.exp(self.width))
         beyond = np.abs(self.spline @ (self.asked - self.log_dose))[inside] > _LIMITED
         return PrintedFit(
-            spot=known.spot, pixel=look.sight.pixel, turn=look.sight.turn,
+            spot=known.spot, pixel=look.on_print.pixel, turn=look.on_print.turn,
             width=(width, 1.96 * self.sure * width),
             dose=(float(share.min()), float(share.mean()), float(share.max())), thin=thin, thick=thick,
             found=len(inside), of=int(known.usable.sum()),

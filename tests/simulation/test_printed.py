@@ -12,7 +12,7 @@ import shapely
 from builders import design
 from commands import run
 from PIL import Image
-from scipy.ndimage import gaussian_filter, map_coordinates
+from scipy.ndimage import distance_transform_edt, gaussian_filter, map_coordinates
 from shapely import Point, box
 from shapes import NODING
 
@@ -65,6 +65,7 @@ class Camera:
     dust: int = 8
     noise: float = 0.03
     stretch: float = 1.0
+    shrunk: tuple[float, float] = (1.0, 1.0)
 
     def sight(self, scene: Scene) -> tuple[Sight, tuple[int, int]]:
         """What is seen at which pixel, and the photograph's shape."""
@@ -72,6 +73,7 @@ class Camera:
         width, height = (int(1.3 * side / self.pixel) for side in (self.stretch * (x1 - x0), y1 - y0))
         cos, sin = np.cos(np.radians(self.turn)), np.sin(np.radians(self.turn))
         matrix = np.array([[self.stretch, 0], [0, 1]]) @ np.array([[cos, -sin], [-sin, -cos]]) / self.pixel
+        matrix = matrix * self.shrunk  # along the axes of the machine, before it is turned
         middle = np.array([x0 + x1, y0 + y1]) / 2
         return Sight(matrix, np.array([width / 2 + 7, height / 2 - 5]) - matrix @ middle), (height, width)
 
@@ -81,6 +83,11 @@ class Camera:
         scene = Scene.around(scene.design, truth.spot, truth.resin, _FINE)
         dose = accurate_model(scene.grid, truth.spot).dose(program.executed)
         print_ = development(dose, replace(truth.resin, contrast=100.0))
+        if bias := truth.resin.development_bias:
+            solid = print_ >= 0.5
+            inside, outside = (distance_transform_edt(one) for one in (solid, ~solid))
+            depth = inside - outside - np.where(solid, 0.5, -0.5)  # pixels, of their centres
+            print_ = np.clip(0.5 + depth + bias / scene.grid.pitch, 0.0, 1.0)
         row, column = np.indices(shape)
         pixels = np.stack([column.ravel(), row.ravel()], axis=1) - sight.at
         at = scene.grid.to_pixels(pixels @ np.linalg.inv(sight.matrix).T)
@@ -190,6 +197,22 @@ def test_the_program_of_another_place_is_refused(printed: Printed) -> None:
     found = laserpath.simulate(printed.plan.shipped.text, ASSUMED, elsewhere, replace(SETTINGS, origin="own"))
     with pytest.raises(InputError, match="with the same work zero"):
         laserpath.fit_photograph(found, photograph(printed, Camera()), pixel=PIXEL)
+
+
+@slow
+@pytest.mark.parametrize("known", [{"pixel": PIXEL}, {}], ids=["pixel", "outline"])
+def test_a_print_that_has_shrunk_as_its_resin_does_asks_for_nothing(known: dict[str, float]) -> None:
+    """By 3 and 1 %, and its edges lie a tenth of the spot farther out after development."""
+    resin = replace(ASSUMED.resin, shrinkage=(0.03, 0.01, 0.0), development_bias=0.008)
+    process = replace(ASSUMED, resin=resin)
+    plan = laserpath.plan(drawing(), process, SETTINGS)
+    as_simulated = laserpath.simulate(plan.shipped.text, process, drawing(), SETTINGS)
+    photo = Camera(shrunk=(0.97, 0.99)).of(plan.shipped, process, in_truth(plan, process))
+    fit = laserpath.fit_photograph(as_simulated, photo, **known)
+    assert fit.pixel == pytest.approx(PIXEL, rel=2e-3 if known else 6e-3)
+    assert fit.width[0] == pytest.approx(1.0, abs=0.05)
+    assert fit.dose == pytest.approx((1, 1, 1), abs=0.05)
+    assert fit.before < 0.04 * FWHM, "a pixel of the print that is made up here"
 
 
 @slow
