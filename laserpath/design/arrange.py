@@ -93,37 +93,31 @@ class Arrangement:
         if not given or not all(_LEAST <= value <= _MOST for value in given):
             raise InputError(f"size is {self.size} mm, but must be {_LEAST:g} to {_MOST:g} mm")
 
+    def _steps(self) -> Iterator[tuple[str, str]]:
+        """A phrase for each step, and its line in a project file."""
+        if self.mirror:
+            yield f"mirrored in {' and '.join(self.mirror)}", f'mirror = "{self.mirror}"'
+        if self.rotate:
+            yield f"turned by {self.rotate:g} degrees", f"rotate = {self.rotate:.12g}"
+        if self.scale != 1:
+            yield f"scaled by {self.scale:g}", f"scale = {self.scale:.12g}"
+        if self.size:
+            shown = " x ".join("any" if side is None else f"{side:g}" for side in self.size)
+            exact = "x".join("" if side is None else f"{side:.12g}" for side in self.size)
+            yield f"sized to {shown} mm", f'size = "{exact}"'
+        if self.negative:
+            yield "negative", "negative = true"
+        if self.repeat:
+            count, (x, y) = f"{self.repeat.columns}x{self.repeat.rows}", self.repeat.pitch
+            yield f"repeated {count} every {x:g} x {y:g} mm", f'repeat = "{count}@{x:.12g}x{y:.12g}"'
+
     def in_words(self) -> Iterator[str]:
         """A phrase for each step."""
-        if self.mirror:
-            yield f"mirrored in {' and '.join(self.mirror)}"
-        if self.rotate:
-            yield f"turned by {self.rotate:g} degrees"
-        if self.scale != 1:
-            yield f"scaled by {self.scale:g}"
-        if self.size:
-            yield "sized to " + " x ".join("any" if v is None else f"{v:g}" for v in self.size) + " mm"
-        if self.negative:
-            yield "negative"
-        if self.repeat:
-            x, y = self.repeat.pitch
-            yield f"repeated {self.repeat.columns}x{self.repeat.rows} every {x:g} x {y:g} mm"
+        return (phrase for phrase, _ in self._steps())
 
     def recipe(self) -> Iterator[str]:
         """The same as lines of a project file."""
-        if self.mirror:
-            yield f'mirror = "{self.mirror}"'
-        if self.rotate:
-            yield f"rotate = {self.rotate:.12g}"
-        if self.scale != 1:
-            yield f"scale = {self.scale:.12g}"
-        if self.size:
-            yield 'size = "' + "x".join("" if value is None else f"{value:.12g}" for value in self.size) + '"'
-        if self.negative:
-            yield "negative = true"
-        if self.repeat:
-            x, y = self.repeat.pitch
-            yield f'repeat = "{self.repeat.columns}x{self.repeat.rows}@{x:.12g}x{y:.12g}"'
+        yield from (line for _, line in self._steps())
         if self.align:
             yield f"align = [{', '.join(quoted(as_text(mark)) for mark in self.align)}]"
         if self.align_fit != "auto":

@@ -238,7 +238,7 @@ class MachineProgram:
             raise InputError(f"moves to split at are {tuple(rests)}, but must rise between 0 and {ends[-1]}")
         parts = []
         for first, last in pairwise(ends):
-            path, sent = _cut(whole.path, first, last), whole.transmitted
+            path, sent = whole.path.cut(first, last), whole.transmitted
             sent = sent and sent.of_moves(first, last)
             parts.append(ProgramPart(path, whole.process, sent, None if first else whole.start))
         return replace(self, parts=tuple(parts))
@@ -326,11 +326,6 @@ def _summed(parts: Sequence[MotionFigures]) -> MotionFigures:
     columns = {name: [getattr(part, name) for part in parts] for name in parts[0].as_dict()}
     totals = {name: sum(values) for name, values in columns.items()}
     return MotionFigures(**{**totals, "segment_rate": max(columns["segment_rate"])})
-
-
-def _cut(path: Toolpath, first: int, last: int) -> Toolpath:
-    """Moves first to last − 1 of a path."""
-    return Toolpath(path.xy[first : last + 1], path.power[first:last], path.speed[first:last])
 
 
 def longest_piece(process: Process) -> float:

@@ -301,7 +301,7 @@ _EDGE, _RIM = Line("#000000", 0.5), Line(FAINT, 0.5)
 def toolpath_map(exposed: ShownProgram) -> str:
     """The moves over the design, if there is one, coloured by power; travels dashed."""
     design, machine = exposed.design, exposed.process.machine
-    path = near(exposed.light, design) if design else _lit(exposed.light)
+    path = near(exposed.light, design) if design else exposed.light.exposing()
     points = np.concatenate([np.array(exposed.box).reshape(2, 2), path.xy])
     box = grown((*points.min(axis=0), *points.max(axis=0)), _RIM_FWHM * exposed.fwhm)
     sheet, ax = map_sheet(box, below=0.88)
@@ -444,15 +444,6 @@ def epe_map(edges: Edges, design: Design, process: Process, places: Sequence[Pla
     label += "; black: no edge)" if edges.missing.any() else ")"
     _key(sheet, ColourKey(EPE_STOPS, (-limit, limit), label, below=UNDER, above=OVER), 0.6)
     return sheet.svg()
-
-
-def _lit(path: Toolpath) -> Toolpath:
-    """The toolpath from its first exposing move to its last."""
-    lit = np.flatnonzero(path.on)
-    if not len(lit):
-        return path
-    first, last = int(lit[0]), int(lit[-1]) + 1
-    return Toolpath(path.xy[first : last + 1], path.power[first:last], path.speed[first:last])
 
 
 def _power_range(path: Toolpath, machine: Machine) -> tuple[float, float]:

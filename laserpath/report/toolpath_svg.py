@@ -115,17 +115,9 @@ def near(toolpath: Toolpath, design: Design) -> Toolpath:
     The machine starts at its work zero. A 5 mm design at (150, 100) mm would be a dot in a drawing
     that shows this travel to scale.
     """
-    lit = np.flatnonzero(toolpath.on)
-    if not len(lit):
-        return toolpath
-    first, last = int(lit[0]), int(lit[-1]) + 1
-    core = Toolpath(toolpath.xy[first : last + 1], toolpath.power[first:last], toolpath.speed[first:last])
-    spread = _bounds(core, design)
-    return (
-        toolpath
-        if (np.ptp(_bounds(toolpath, design), axis=0) <= 1.5 * np.ptp(spread, axis=0).max()).all()
-        else core
-    )
+    core = toolpath.exposing()
+    whole, spread = (np.ptp(_bounds(path, design), axis=0) for path in (toolpath, core))
+    return toolpath if (whole <= 1.5 * spread.max()).all() else core
 
 
 def _bounds(toolpath: Toolpath, design: Design) -> Floats:

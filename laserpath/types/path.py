@@ -88,6 +88,15 @@ class Toolpath(StraightMoves):
         """(N,) q = power/speed, mJ/mm."""
         return self.power / self.speed
 
+    def cut(self, first: int, last: int) -> Toolpath:
+        """Moves first to last − 1."""
+        return Toolpath(self.xy[first : last + 1], self.power[first:last], self.speed[first:last])
+
+    def exposing(self) -> Toolpath:
+        """From the first exposing move to the last; all of it if there is none."""
+        lit = np.flatnonzero(self.on)
+        return self.cut(int(lit[0]), int(lit[-1]) + 1) if len(lit) else self
+
 
 def _check(path: Toolpath | EnergyPath, light: str, unit: str) -> None:
     """Make the arrays of a path read-only; raise InputError if they do not fit. light: the power's name."""
