@@ -22,7 +22,7 @@ import gcode
 from gcode.levels import level_of
 from gcode.writing.layout import power_digit
 from laserpath.base.arrays import Floats, Indices
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, figure
 from laserpath.types import Machine, Point, Process, Toolpath
 from laserpath.types.process import check_look_ahead
 
@@ -231,3 +231,25 @@ def punctual(machine: Machine) -> Machine:
     """The machine without slack and late laser, for which a path is planned before its moves are changed."""
     timely = replace(machine, laser_on_delay=0.0, laser_off_delay=0.0) if late(machine) else machine
     return replace(timely, backlash=(0.0, 0.0)) if any(timely.backlash) else timely
+
+
+def slow_host(machine: Machine) -> tuple[str, ...]:
+    """A sentence if the host delivers fewer moves a second than the link could carry by the profile."""
+    carried = segment_rate(machine)
+    if carried >= machine.segment_rate:
+        return ()
+    ways = [f"answers after {figure(1000 * machine.host_delay, 3)} ms"]
+    ways += ["sends line by line"] if machine.host_window == "lines" else []
+    return (
+        f"the host {' and '.join(ways)}, so the link carries {carried:.0f} moves/s instead of "
+        f"{machine.segment_rate:g}: paths have fewer moves, and are slower where there are many; "
+        f"{_remedies(machine)} would make up for it",
+    )
+
+
+def _remedies(machine: Machine) -> str:
+    """What there is instead of a slow host."""
+    counting = ["a sender that counts characters"] if machine.host_window == "lines" else []
+    return " or ".join(
+        [*counting, "a latency of 1 ms (FTDI's latency timer)", "a card that the controller reads"]
+    )

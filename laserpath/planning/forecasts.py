@@ -30,7 +30,7 @@ from laserpath.base.plan_steps import SOLVING, PlanPart
 from laserpath.design.target import COARSEST, PIXELS_MAX
 from laserpath.machine import convert
 from laserpath.machine.attenuation import check_process, too_strong
-from laserpath.machine.link import slow_host
+from laserpath.machine.convert import slow_host
 from laserpath.machine.placement import to_expose
 from laserpath.machine.powers import speed_at_full_power
 from laserpath.physics.dose.fft import TILED_FROM

@@ -26,8 +26,8 @@ from laserpath.design.partition import is_alone
 from laserpath.design.target import rasterise
 from laserpath.machine import convert
 from laserpath.machine.attenuation import check_exposes, check_process, too_strong
+from laserpath.machine.convert import slow_host
 from laserpath.machine.heights import check_bed, unfollowed
-from laserpath.machine.link import slow_host
 from laserpath.machine.phase import phase_warnings
 from laserpath.machine.placement import placed, too_fine
 from laserpath.machine.powers import energies, to_levels

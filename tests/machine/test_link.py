@@ -10,7 +10,7 @@ import pytest
 import gcode
 from gcode.controllers.common import PLANNED_CHARACTERS
 from laserpath.machine import convert
-from laserpath.machine.link import slow_host
+from laserpath.machine.convert import slow_host
 from laserpath.machine.powers import crowding, energies, executable
 from laserpath.types import Machine, Spot, Toolpath
 

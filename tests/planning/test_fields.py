@@ -302,15 +302,15 @@ def test_every_lit_row_of_a_run_is_one_field_s(
     "choose", [best_levels, partial(best_places, edge_weight=EDGE_WEIGHT, time_weight=1e-3)]
 )
 def test_fields_choose_about_as_well_as_one(choose, program: MachineProgram, task: Task) -> None:
-    """Levels, and motor steps: the mean edge error as executed."""
+    """Levels, and motor steps: the mean edge error as executed, in two of many minima about as low."""
     together = replace(task, settings=replace(task.settings, field_fwhm=1000.0))
     model, edge = accurate_model(task.scene.grid, SPOT), EdgeTerm(task.scene)
     before, by_fields, whole = (
         edge(model.dose(one.executed) / task.scene.critical_dose)
         for one in (program, choose(program, task), choose(program, together))
     )
-    assert whole < 0.95 * before
-    assert by_fields < before - 0.9 * (before - whole)
+    assert max(whole, by_fields) < 0.95 * before
+    assert abs(by_fields - whole) < 0.05 * before
 
 
 def whole_plan(side: float) -> Plan:

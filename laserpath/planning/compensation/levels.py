@@ -20,6 +20,7 @@ the result of those before, which no array operation does.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -38,13 +39,18 @@ from laserpath.base.compute.beside import in_parts
 from laserpath.design.partition import FieldView, given_model
 from laserpath.design.scene import Scene
 from laserpath.machine import convert
-from laserpath.machine.powers import energy_at_full_power
 from laserpath.machine.program import MachineProgram, ProgramPart, longest_piece
 from laserpath.machine.rest import RESTS, rested
-from laserpath.physics import optics
 from laserpath.physics.dose import DoseModel, accurate_model
 from laserpath.physics.dose.uneven import acting
 from laserpath.planning.compensation.by_field import RunPart, by_fields, run_parts
+from laserpath.planning.compensation.density import (
+    SpotTable,
+    density_along,
+    is_long,
+    mean_density,
+    spot_table,
+)
 from laserpath.planning.task import Task
 from laserpath.types import Process, Spot
 
@@ -61,14 +67,6 @@ _GAIN = 1e-9
 """Least gain of a change: a larger one ends the descent earlier."""
 
 njit = cached(error_model="numpy", nogil=True)
-
-
-class SpotTable(NamedTuple):
-    """density: (n, n) of the spot on a square around its middle, dose per mJ.  pitch: mm.  reach: mm."""
-
-    density: Array
-    pitch: float
-    reach: float
 
 
 class WatchedPoints(NamedTuple):
@@ -186,46 +184,24 @@ def _expose(
     points: WatchedPoints,
 ) -> int:  # fmt: skip
     """Add `part` of the mean dose of a piece from a to b to `total`; return how many are now `touched`."""
-    length = np.hypot(b[0] - a[0], b[1] - a[1])
+    u, v, xy = b[0] - a[0], b[1] - a[1], points.xy
+    length, along = math.sqrt(u * u + v * v), is_long(u, v, spot)
     parts = max(2, int(np.ceil(length / (spot.reach / 8))))
     near = (spot.reach + 1.5 * spot.pitch + length / 2) ** 2
     left, right, lower, upper = cells_near(a, b, spot, points)
     for row in range(lower, upper + 1):
         cell = row * points.columns
         for m in range(points.start[cell + left], points.start[cell + right + 1]):
-            x, y = points.xy[m, 0] - (a[0] + b[0]) / 2, points.xy[m, 1] - (a[1] + b[1]) / 2
-            if x * x + y * y > near:
+            x, y = xy[m, 0] - a[0], xy[m, 1] - a[1]
+            if (x - u / 2) ** 2 + (y - v / 2) ** 2 > near:
                 continue
-            dose = mean_density(a, b, parts, spot, points.xy[m])
+            dose = density_along(x, y, u, v, spot) if along else mean_density(x, y, u, v, parts, spot)
             if dose > 0:
                 if total[m] == 0:
                     touched[n] = m
                     n += 1
                 total[m] += part * dose
     return n
-
-
-@njit
-def mean_density(a: Array, b: Array, parts: int, spot: SpotTable, at: Array) -> float:
-    """Mean density of the spot at a point while its middle goes from a to b."""
-    total = 0.0
-    for i in range(parts):
-        f = (i + 0.5) / parts
-        u = (at[0] - a[0] - f * (b[0] - a[0]) + spot.reach) / spot.pitch
-        v = (at[1] - a[1] - f * (b[1] - a[1]) + spot.reach) / spot.pitch
-        total += density_at(u, v, spot)
-    return total / parts
-
-
-@njit
-def density_at(u: float, v: float, spot: SpotTable) -> float:
-    """The spot's density at column u and row v of its table, between its values; 0 outside."""
-    d, last = spot.density, len(spot.density) - 1
-    if u < 0 or v < 0 or u >= last or v >= last:
-        return 0.0
-    c, r = int(u), int(v)
-    u, v = u - c, v - r
-    return (1 - v) * ((1 - u) * d[r, c] + u * d[r, c + 1]) + v * ((1 - u) * d[r + 1, c] + u * d[r + 1, c + 1])
 
 
 @njit
@@ -362,9 +338,6 @@ def _add(
 
 _REACH_FWHM = 2.5
 """Radius of the spot within which a change of level is followed: a larger one is more exact and slower."""
-
-_TABLE_FWHM = 1 / 20
-"""Pitch of the table of the spot: a smaller one is more exact."""
 
 _FLATTEST = 0.5
 """Least F|∂u/∂n|, so that an edge without slope does not outweigh all others."""
@@ -544,7 +517,7 @@ def watched(
     """
     control = _Control.of(scene, dose, ends, lit, coarse=coarse)
     points, at = _points(dose, control, scene, reach)
-    return points, _table(scene.spot, process, reach), at
+    return points, spot_table(scene.spot, process, reach), at
 
 
 def _points(dose: Floats, control: _Control, scene: Scene, reach: float) -> tuple[WatchedPoints, Floats]:
@@ -648,14 +621,3 @@ def _cells(xy: Floats, side: float) -> tuple[int, Floats, Indices, Indices]:
     cell = place[:, 1] * columns + place[:, 0]
     order, start = by_group(cell, int(columns * rows))
     return int(columns), corner, start, order
-
-
-def _table(spot: Spot, process: Process, within: float) -> SpotTable:
-    """The spot's density times the relative dose of 1 s of full light. within: FWHM, its reach."""
-    fwhm = optics.fwhm(spot)
-    reach, pitch = within * fwhm, _TABLE_FWHM * fwhm
-    at = np.arange(-reach, reach + 1.5 * pitch, pitch)
-    x, y = np.meshgrid(at, at)
-    full = float(energy_at_full_power(1.0, process.machine, spot))
-    density = np.where(np.hypot(x, y) <= reach, optics.profile(spot, x, y), 0.0)
-    return SpotTable(full / process.resin.critical_dose * density, pitch, reach)

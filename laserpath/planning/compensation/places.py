@@ -20,6 +20,7 @@ no array operation does.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -41,15 +42,19 @@ from laserpath.machine.rest import RESTS
 from laserpath.physics.dose import DoseModel, accurate_model
 from laserpath.physics.optics import fwhm
 from laserpath.planning.compensation.by_field import RunPart, by_fields, run_parts
+from laserpath.planning.compensation.density import (
+    SpotTable,
+    densities_of_shifts,
+    densities_of_shifts_along,
+    is_long,
+)
 from laserpath.planning.compensation.levels import (
     PENALTY,
-    SpotTable,
     WatchedPoints,
     acting_on,
     cells_near,
     cost,
     cost_slope,
-    density_at,
     joined,
     relative_dose,
     response_of,
@@ -119,37 +124,61 @@ def effects(
     return ShiftEffects(*joined(in_parts(part, len(near))))
 
 
+class _Reached(NamedTuple):
+    """What the steps of one vertex change, while it is added up: in place[m] − 1 the point m, if that is ≥ 0.
+
+    point: (M,) the points in the order in which they were reached.  change: (M, 4) of each of those.
+    """
+
+    place: Ints
+    point: Ints
+    change: Array
+
+
 @njit
 def _effects(
     start: int, end: int, near: Any, step: Array, pieces: MovedPieces, spot: SpotTable, points: WatchedPoints
 ) -> tuple[Ints, Any, Any]:
     """`effects` of the vertices from `start` to before `end`, as `joined` takes it."""
-    count, first = 0, np.zeros(end - start + 1, np.int64)
-    room = 64 * (end - start)
+    count, first, many = 0, np.zeros(end - start + 1, np.int64), len(points.xy)
+    room = 256 * (end - start)
     point, change = np.empty(room, np.int32), np.empty((room, 4), np.float32)
     # 0, not as a literal: that is a type of its own, for which `_shift_row` would be compiled once more.
-    n, this, touched = first[0], np.zeros((len(points.xy), 5)), np.zeros(len(points.xy), np.int64)
-    next_n, after, next_touched = 0, this.copy(), touched.copy()
+    n, next_n = first[0], first[0]
+    this = _Reached(np.zeros(many, np.int64), np.empty(many, np.int64), np.empty((many, 4)))
+    after = _Reached(np.zeros(many, np.int64), np.empty(many, np.int64), np.empty((many, 4)))
     # The row before the first vertex ends at it; what it does to the vertex before is left out.
     for j in range(max(start - 1, 0), end):
         if j + 1 < len(near) and (near[j] or near[j + 1]):
-            n, next_n = _shift_row(this, touched, n, after, next_touched, j, step, pieces, spot, points)
-        wanted = near[j] and j > 0 and j >= start
-        if wanted and count + n > len(point):
-            more = max(len(point) // 2, n)
-            point = np.append(point, np.empty(more, np.int32))
-            change = np.append(change, np.empty((more, 4), np.float32)).reshape(-1, 4)
-        for m in touched[:n]:
-            if wanted:
-                point[count] = m
+            n, next_n = _shift_row(this, n, after, j, step, pieces, spot, points)
+        if near[j] and j > 0 and j >= start:
+            if count + n > len(point):
+                more = max(len(point) // 2, n)
+                point = np.append(point, np.empty(more, np.int32))
+                change = np.append(change, np.empty((more, 4), np.float32)).reshape(-1, 4)
+            for i in range(n):
+                point[count] = this.point[i]
                 for c in range(4):
-                    change[count, c] = this[m, c]
+                    change[count, c] = this.change[i, c]
                 count += 1
-            this[m] = 0.0
+        for i in range(n):
+            this.place[this.point[i]] = 0
         if j >= start:
             first[j - start + 1] = count
-        this, touched, n, after, next_touched, next_n = after, next_touched, next_n, this, touched, 0
+        this, n, after, next_n = after, next_n, this, first[0]
     return first, point[:count], change[:count]
+
+
+@njit
+def _place_of(m: int, n: int, reached: _Reached) -> int:
+    """Where point m is in `reached`, which has n points before; n if it is new, and zero there."""
+    at = reached.place[m] - 1
+    if at >= 0:
+        return at
+    reached.place[m], reached.point[n] = n + 1, m
+    for c in range(4):
+        reached.change[n, c] = 0.0
+    return n
 
 
 @njit
@@ -337,46 +366,43 @@ def _junction(xy: Array, i: int, j: int, dx: float, dy: float, corners: CornerSp
 
 @njit
 def _shift_row(
-    start: Array, touched: Ints, n: int, end: Array, next_touched: Ints, k: int, step: Array,
-    pieces: MovedPieces, spot: SpotTable, points: WatchedPoints,
+    start: _Reached, n: int, end: _Reached, k: int, step: Array, pieces: MovedPieces, spot: SpotTable,
+    points: WatchedPoints,
 ) -> tuple[int, int]:  # fmt: skip
-    """Add to `start` (M, 5) what row k changes if its first vertex goes right, left, up or down.
+    """Add to `start`, of n points, what row k changes if its first vertex goes right, left, up or down.
 
-    To `end` if its last one does. Fifth columns are 1 for touched points, so that each is counted once.
-
-    Return how many points are `touched` and `next_touched`.
+    To `end`, of none, if its last one does. Return how many points both have then.
     """
-    next_n, mean = 0, np.zeros(9)
+    next_n, mean, xy = 0, np.zeros(9), points.xy
     for p in range(pieces.first[k], pieces.first[k + 1]):
         if pieces.energy[p] <= 0:
             continue
         a, b = pieces.ends[p], pieces.ends[p + 1]
+        u, v, energy = b[0] - a[0], b[1] - a[1], pieces.energy[p]
         shares = (0.0 if p == pieces.first[k] else pieces.part[p - 1]), pieces.part[p]
-        length = np.hypot(b[0] - a[0], b[1] - a[1])
-        longer = _lengthened(b[0] - a[0], b[1] - a[1], length, shares[1] - shares[0], step)
+        length, along = math.sqrt(u * u + v * v), is_long(u, v, spot)
+        longer = _lengthened(u, v, length, shares[1] - shares[0], step)
         parts = max(2, int(np.ceil(length / (spot.reach / 6))))
         near = (spot.reach + 1.5 * spot.pitch + length / 2) ** 2
         left, right, lower, upper = cells_near(a, b, spot, points)
         for row in range(lower, upper + 1):
             cell = row * points.columns
             for m in range(points.start[cell + left], points.start[cell + right + 1]):
-                x = points.xy[m, 0] - (a[0] + b[0]) / 2
-                y = points.xy[m, 1] - (a[1] + b[1]) / 2
-                if x * x + y * y > near:
+                x, y = xy[m, 0] - a[0], xy[m, 1] - a[1]
+                if (x - u / 2) ** 2 + (y - v / 2) ** 2 > near:
                     continue
-                _densities(mean, a, b, shares, parts, spot, points.xy[m], step)
+                if along:
+                    densities_of_shifts_along(mean, x, y, u, v, shares, spot, step)
+                else:
+                    densities_of_shifts(mean, x, y, u, v, shares, parts, spot, step)
                 if mean[8] <= 0:
                     continue
-                if start[m, 4] == 0:
-                    touched[n], start[m, 4] = m, 1.0
-                    n += 1
-                if end[m, 4] == 0:
-                    next_touched[next_n], end[m, 4] = m, 1.0
-                    next_n += 1
+                here, there = _place_of(m, n, start), _place_of(m, next_n, end)
+                n, next_n = max(n, here + 1), max(next_n, there + 1)
                 for c in range(4):
                     # What makes a piece longer at its end makes it shorter at its start.
-                    start[m, c] += pieces.energy[p] * (longer[c ^ 1] * mean[c] - mean[8])
-                    end[m, c] += pieces.energy[p] * (longer[c] * mean[4 + c] - mean[8])
+                    start.change[here, c] += energy * (longer[c ^ 1] * mean[c] - mean[8])
+                    end.change[there, c] += energy * (longer[c] * mean[4 + c] - mean[8])
     return n, next_n
 
 
@@ -393,43 +419,6 @@ def _lengthened(x: float, y: float, length: float, more: float, step: Array) -> 
         np.hypot(x + dx, y) / length, np.hypot(x - dx, y) / length,
         np.hypot(x, y + dy) / length, np.hypot(x, y - dy) / length,
     )  # fmt: skip
-
-
-@njit
-def _densities(
-    mean: Array, a: Array, b: Array, shares: tuple[float, float], parts: int, spot: SpotTable, at: Array,
-    step: Array,
-) -> None:  # fmt: skip
-    """Mean densities of the spot at a point while its middle goes from a to b.
-
-    Nine: with the row's first vertex shifted by a step to the right, left, up and down, with its last one,
-    and unshifted.  shares: of the last vertex's shift at both ends; the first one's are the rest. Densities
-    in between are quadratic in the share.
-    """
-    mean[:] = 0.0
-    dx, dy = step[0] / spot.pitch, step[1] / spot.pitch
-    for i in range(parts):
-        f = (i + 0.5) / parts
-        u = (at[0] - a[0] - f * (b[0] - a[0]) + spot.reach) / spot.pitch
-        v = (at[1] - a[1] - f * (b[1] - a[1]) + spot.reach) / spot.pitch
-        still = density_at(u, v, spot)
-        x, xx = _quadratic(density_at(u - dx, v, spot), density_at(u + dx, v, spot), still)
-        y, yy = _quadratic(density_at(u, v - dy, spot), density_at(u, v + dy, spot), still)
-        share = shares[0] + f * (shares[1] - shares[0])
-        for c in range(2):
-            s = share if c else 1 - share
-            mean[4 * c] += still + s * (x + s * xx)
-            mean[4 * c + 1] += still - s * (x - s * xx)
-            mean[4 * c + 2] += still + s * (y + s * yy)
-            mean[4 * c + 3] += still - s * (y - s * yy)
-        mean[8] += still
-    mean /= parts
-
-
-@njit
-def _quadratic(ahead: float, back: float, still: float) -> tuple[float, float]:
-    """Both coefficients of a density by the share of a shift, which it has ahead and back."""
-    return 0.5 * (ahead - back), 0.5 * (ahead + back) - still
 
 
 _REACH_FWHM = 2.0

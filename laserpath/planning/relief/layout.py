@@ -36,8 +36,8 @@ from laserpath.base.plan_steps import PlanPart
 from laserpath.design.target import COARSEST, affordable, grid_for
 from laserpath.machine import convert
 from laserpath.machine.attenuation import Strength, check_process
+from laserpath.machine.convert import slow_host
 from laserpath.machine.heights import check_bed
-from laserpath.machine.link import slow_host
 from laserpath.machine.placement import placed
 from laserpath.machine.powers import energy_at_full_power, speed_at_full_power, to_levels
 from laserpath.machine.rest import RESTS, rested
