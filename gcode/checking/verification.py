@@ -25,6 +25,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -202,11 +203,11 @@ def _compare(program: Program, asked: Moves, dialect: Dialect, s_max: float) -> 
 class _MoveTable:
     """columns: each (M,), by `_NAMES`, x and y in mm.  span: from the first lit row to the last."""
 
-    columns: tuple[NDArray[np.generic], ...]
+    columns: tuple[NDArray[Any], ...]
     span: slice
 
     @classmethod
-    def of(cls, columns: Sequence[NDArray[np.generic]], lit: Bools) -> _MoveTable:
+    def of(cls, columns: Sequence[NDArray[Any]], lit: Bools) -> _MoveTable:
         at = np.flatnonzero(lit)
         span = slice(int(at[0]), int(at[-1]) + 1) if at.size else slice(0, 0)
         return cls(tuple(one[span] for one in columns), span)
