@@ -231,9 +231,8 @@ def read_board(
     files: Sequence[str], said: Sequence[str], values: Mapping[str, Any], process: Process
 ) -> CircuitBoard:
     """The board with the layers to plan. said: which file a layer is."""
-    from laserpath.design import FLATTEN_FWHM
+    from laserpath.design import tolerance_for
     from laserpath.design.board import check_exposable, load_board
-    from laserpath.physics import optics
 
     named = {}
     for text in said:
@@ -247,7 +246,7 @@ def read_board(
         if one.values.get("follow"):
             raise InputError(f"layer {one.name!r}: follow says nothing about a board; take it out")
     wanted = names_on(choices)
-    tolerance = FLATTEN_FWHM * optics.fwhm(process.spot)
+    tolerance = tolerance_for(process.spot)
     return load_board(list(map(Path, files)), tolerance=tolerance, layers=wanted or None, files=named)
 
 

@@ -107,10 +107,9 @@ def _of_board(files: Sequence[str]) -> Found:
 def _of_drawing(file: str, values: Mapping[str, Any], process: Process) -> Found:
     """The layers or colours of a drawing."""
     from laserpath.config.new_project import listed_parts
-    from laserpath.design import FLATTEN_FWHM, found_parts
-    from laserpath.physics import optics
+    from laserpath.design import found_parts, tolerance_for
 
-    reading = request.reading_of(values, FLATTEN_FWHM * optics.fwhm(process.spot))
+    reading = request.reading_of(values, tolerance_for(process.spot))
     found = found_parts(file, reading)
     if not found:
         name = Path(file).name

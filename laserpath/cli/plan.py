@@ -157,10 +157,9 @@ def in_parts(values: Mapping[str, Any]) -> bool:
 
 def designs_of(file: str, values: Mapping[str, Any], process: Process) -> tuple[Design, ...]:
     """The drawing of a file, or each of its colours or layers."""
-    from laserpath.design import FLATTEN_FWHM, load, load_colours, load_layers
-    from laserpath.physics import optics
+    from laserpath.design import load, load_colours, load_layers, tolerance_for
 
-    tolerance = FLATTEN_FWHM * optics.fwhm(process.spot)
+    tolerance = tolerance_for(process.spot)
     reading, arrangement = request.reading_of(values, tolerance), request.arrangement_of(values)
     if not in_parts(values):
         return (load(file, tolerance=tolerance, reading=reading, arrangement=arrangement),)
@@ -259,10 +258,9 @@ def stack_of(
     file: Path, given: Mapping[str, Any], values: Mapping[str, Any], process: Process, settings: Settings
 ) -> Stack:
     """The layers of a part, placed on the machine. given: options as given.  values: with the project's."""
-    from laserpath.design import FLATTEN_FWHM
+    from laserpath.design import tolerance_for
     from laserpath.design.part import files_like, is_stack, load_part, load_stack
     from laserpath.machine.shrinkage import scales
-    from laserpath.physics import optics
     from laserpath.planning import stacked
 
     machine, drawn = process.machine, is_stack(file)
@@ -274,7 +272,7 @@ def stack_of(
             f"a part needs a Z, and machine {machine.name!r} names none: put z_travel_mm = [0, 40] with its "
             "lowest and highest Z into its profile"
         )
-    tolerance = FLATTEN_FWHM * optics.fwhm(process.spot)
+    tolerance = tolerance_for(process.spot)
     *_, higher = scales(process.resin)
     if drawn and layer is not None:
         of_each = {name: value for name, value in values.items() if name != "layer"}

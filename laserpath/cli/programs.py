@@ -254,16 +254,15 @@ def _places(
     file: str, every: Mapping[str, Any], process: Process, talk: Talk
 ) -> tuple[Sequence[DrawnMark], dict[str, Point]]:
     """The marks of a file, and where on the machine each is expected."""
-    from laserpath.design import FLATTEN_FWHM, arrange, load
+    from laserpath.design import arrange, load, tolerance_for
     from laserpath.design.arrange import arranged_places
     from laserpath.design.marks import drills, find_marks
     from laserpath.machine.placement import placed
     from laserpath.physics import optics
 
-    fwhm = optics.fwhm(process.spot)
-    reading, how = request.reading_of(every, FLATTEN_FWHM * fwhm), request.arrangement_of(every)
+    reading, how = request.reading_of(every, tolerance_for(process.spot)), request.arrangement_of(every)
     reading = replace(reading, split=(), layers=reading.split or reading.layers)  # all of them, as one design
-    settings = request.settings_of(every, fwhm)
+    settings = request.settings_of(every, optics.fwhm(process.spot))
     drawn = drills(Path(file)) or load(file, tolerance=reading.tolerance, reading=reading)
     talk.warn(*drawn.warnings)
     found = find_marks(

@@ -101,7 +101,6 @@ class Inputs:
 
 def inputs_of(given: Mapping[str, Any]) -> Inputs:
     """The inputs that options give; the project file gives those that are missing."""
-    from laserpath.physics import optics
     from laserpath.simulation import Choices
 
     if given["design"] is None:
@@ -114,9 +113,9 @@ def inputs_of(given: Mapping[str, Any]) -> Inputs:
     process, settings = request.process_and_settings_of(values)
     design = None
     if given["design"] is not None:
-        from laserpath.design import FLATTEN_FWHM, load
+        from laserpath.design import load, tolerance_for
 
-        tolerance = FLATTEN_FWHM * optics.fwhm(process.spot)
+        tolerance = tolerance_for(process.spot)
         design = load(
             given["design"],
             tolerance=tolerance,

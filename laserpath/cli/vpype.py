@@ -114,7 +114,7 @@ def _plan(document: vpype.Document, given: dict[str, Any]) -> None:
 def _design(document: vpype.Document, given: dict[str, Any], fwhm: float) -> Design:
     """The line work of the document as a design."""
     from laserpath.cli.plugins.linework import PX, PenLayer, design
-    from laserpath.design import FLATTEN_FWHM
+    from laserpath.design.reading import FLATTEN_FWHM
 
     if given["follow"] and given["fill"]:
         raise InputError("--fill cannot be used with --follow, which exposes lines alone")

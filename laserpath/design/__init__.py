@@ -26,12 +26,12 @@ from laserpath.design import formats
 from laserpath.design.arrange import Arrangement, arrange, enlargement
 from laserpath.design.colours import TooFewColours, chosen
 from laserpath.design.formats import head, unpacked
-from laserpath.design.reading import FLATTEN_FWHM, FoundPart, Reading, apart
+from laserpath.design.reading import FoundPart, Reading, apart, tolerance_for
 from laserpath.types import Design, Part
 
 __all__ = [
-    "FLATTEN_FWHM", "Arrangement", "Reading", "arrange", "as_design", "check_heeded", "content",
-    "found_parts", "is_image", "load", "load_colours", "load_layers", "opened", "refuse_drawing", "suffixes",
+    "Arrangement", "Reading", "arrange", "as_design", "check_heeded", "content", "found_parts", "is_image",
+    "load", "load_colours", "load_layers", "opened", "refuse_drawing", "suffixes", "tolerance_for",
 ]  # fmt: skip
 
 Reader = Callable[[bytes, str, Reading], tuple[Design, ...]]

@@ -18,10 +18,16 @@ from laserpath.base.checks import between, one_of, positive, whole
 from laserpath.base.entry_points import MOST_COLOURS
 from laserpath.base.errors import InputError, did_you_mean
 from laserpath.base.quantities import LENGTH, quoted
-from laserpath.types import Design, Part
+from laserpath.physics import optics
+from laserpath.types import Design, Part, Spot
 
 FLATTEN_FWHM = 1 / 50
 """Largest distance of a flattened curve from the true one; larger values give fewer vertices."""
+
+
+def tolerance_for(spot: Spot) -> float:
+    """The largest error of flattened curves for a spot, mm."""
+    return FLATTEN_FWHM * optics.fwhm(spot)
 
 
 SHOWS_ABSENCE = (

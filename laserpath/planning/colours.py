@@ -14,7 +14,7 @@ from laserpath.base.errors import InputError, figure, one_line
 from laserpath.base.files import write_all
 from laserpath.base.overlay import within
 from laserpath.config import project as project_file
-from laserpath.design import FLATTEN_FWHM
+from laserpath.design import tolerance_for
 from laserpath.design.board import BoardExposure, CircuitBoard, load_board
 from laserpath.design.board.files import opposite, side_of
 from laserpath.design.marks import as_drawn, is_filled, table
@@ -298,7 +298,7 @@ def plan_board(
             "both sides must fit the same holes: leave shrinkage_percent out of its profile"
         )
     if not isinstance(board, CircuitBoard):
-        board = load_board(board, tolerance=FLATTEN_FWHM * optics.fwhm(first.spot))
+        board = load_board(board, tolerance=tolerance_for(first.spot))
     designs = board.designs(exposure, first.resin.tone)
     made = plan_colours(designs, process, settings, progress)
     return BoardPlans(

@@ -41,7 +41,7 @@ from laserpath.calibration.layout import (
     threshold_energy,
 )
 from laserpath.calibration.measurements import Item, Levels, write_sheet
-from laserpath.design import FLATTEN_FWHM, as_design
+from laserpath.design import as_design, tolerance_for
 from laserpath.machine import convert
 from laserpath.machine.attenuation import POOR_LEVELS
 from laserpath.machine.gate import verified
@@ -275,7 +275,7 @@ def plan_matrix(
     """
     process, settings = process or Process(), settings or Settings()
     doses, focus = _checked_doses(doses), tuple(checked_focus(focus, process.machine, 1, _MOST))
-    given = as_design(design, FLATTEN_FWHM * optics.fwhm(process.spot))
+    given = as_design(design, tolerance_for(process.spot))
     if given.alignment:
         raise InputError(
             "a matrix cannot be aligned to marks: its copies are side by side; leave --align out"

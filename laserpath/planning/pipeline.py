@@ -21,7 +21,7 @@ from laserpath.base.errors import InputError, one_line
 from laserpath.base.files import write_all
 from laserpath.base.plan_steps import PlanPart
 from laserpath.config.project import text as project_text
-from laserpath.design import FLATTEN_FWHM, as_design
+from laserpath.design import as_design, tolerance_for
 from laserpath.design.partition import is_alone
 from laserpath.design.target import rasterise
 from laserpath.machine import convert
@@ -175,7 +175,7 @@ def plan(
     """
     process, settings = process or Process(), settings or Settings()
     spot, machine = process.spot, process.machine
-    given = as_design(design, FLATTEN_FWHM * spot.fwhm)
+    given = as_design(design, tolerance_for(spot))
     placement = placed(given, process.resin, machine, spot, settings.origin, settings.offset)
     design = placement.design
     settings = replace(settings, origin=placement.origin)

@@ -27,7 +27,7 @@ from laserpath.base.checks import number as check_number
 from laserpath.base.errors import InputError, one_line
 from laserpath.base.files import write_all
 from laserpath.base.overlay import differing, union
-from laserpath.design import FLATTEN_FWHM, as_design
+from laserpath.design import as_design, tolerance_for
 from laserpath.design.part import hanging
 from laserpath.machine import convert
 from laserpath.machine.gate import verified
@@ -303,7 +303,7 @@ def _checked(
         height = higher * float(z)
         _check_height(number, height, heights, process.machine)
         with _naming(height):
-            designs.append(as_design(area, FLATTEN_FWHM * optics.fwhm(process.spot)))
+            designs.append(as_design(area, tolerance_for(process.spot)))
         heights.append(height)
     if not designs:
         raise InputError("there are no layers to plan")

@@ -31,7 +31,7 @@ import gcode
 from laserpath.base.arrays import Floats, block_means
 from laserpath.base.errors import InputError, figure
 from laserpath.base.quantities import place
-from laserpath.design import FLATTEN_FWHM, as_design
+from laserpath.design import as_design, tolerance_for
 from laserpath.design.scene import Scene
 from laserpath.design.target import MARGIN_FWHM, grid_for, rasterise
 from laserpath.machine import convert
@@ -218,7 +218,7 @@ def _placed(design: Design | str, process: Process, settings: Settings, lit: Flo
     light. lit: (N, 2) mm.
     """
     spot = process.spot
-    design = as_design(design, FLATTEN_FWHM * spot.fwhm)
+    design = as_design(design, tolerance_for(spot))
     arguments = design, process.resin, process.machine, spot
     automatic = placed(*arguments, settings.origin, settings.offset)
     if settings.origin != "auto" or design.page is not None or not automatic.notes or not len(lit):

@@ -15,9 +15,9 @@ from same_shape_cad import Draw, dxf
 from sets import examples
 
 from laserpath.base.errors import InputError
-from laserpath.design import FLATTEN_FWHM, load
+from laserpath.design import load
 from laserpath.design.dxf import read
-from laserpath.design.reading import Reading
+from laserpath.design.reading import FLATTEN_FWHM, Reading
 from laserpath.types import Design
 
 Line = tuple[tuple[float, float], tuple[float, float]]

@@ -12,8 +12,8 @@ import shapely
 from same_shape_cad import dxf
 
 from laserpath.base.errors import InputError
-from laserpath.design import FLATTEN_FWHM, Arrangement, load
-from laserpath.design.reading import Reading
+from laserpath.design import Arrangement, load
+from laserpath.design.reading import FLATTEN_FWHM, Reading
 from laserpath.design.vector import read
 from laserpath.types import Design
 

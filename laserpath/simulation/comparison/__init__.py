@@ -23,7 +23,7 @@ from scipy.ndimage import map_coordinates
 from laserpath.base import files
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError, one_line
-from laserpath.design import FLATTEN_FWHM, as_design
+from laserpath.design import as_design, tolerance_for
 from laserpath.measure import cured_fraction
 from laserpath.physics import optics
 from laserpath.report import Picture, pages, pictures
@@ -166,7 +166,7 @@ def compare(
         raise InputError(f"{len(programs)} programs cannot be compared; give 2 to {MOST} of them")
     process = process or Process()
     if design is not None:
-        design = as_design(design, FLATTEN_FWHM * process.spot.fwhm)
+        design = as_design(design, tolerance_for(process.spot))
     unique = list(_unique(names or [_name(p, k) for k, p in enumerate(programs)]))
     return Comparison(
         tuple(
