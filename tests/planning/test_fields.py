@@ -192,6 +192,19 @@ def test_a_ring_that_is_cut_goes_on_where_it_ends(start: EnergyPath, problem: Pa
         assert (start.xy[last] == start.xy[first]).all()
 
 
+@pytest.mark.parametrize("away", [1, 2, 11, 13, 40])
+def test_a_ring_that_leaves_for_some_moves_is_all_there(away: int) -> None:
+    """Each of its own moves once, from where it comes back through its beginning to where it leaves."""
+    own, ring = [20, 30], (5, 55 + away)
+    mine = np.zeros(80 + away, bool)
+    mine[ring[0] : ring[0] + own[0]] = mine[ring[1] - own[1] : ring[1]] = True
+    parts = fields._parts(mine, np.array([ring]))
+    moves = np.concatenate([np.arange(first, end) for first, end, _ in parts])
+    assert (np.bincount(moves, mine[moves], len(mine)) == mine).all()
+    (k,) = (k for k, (_, _, goes_on) in enumerate(parts) if goes_on)
+    assert parts[k][1] == ring[1] and parts[k + 1][0] == ring[0]
+
+
 def test_own_and_given_light_are_the_whole(start: EnergyPath, task: Task, problem: PathProblem) -> None:
     """Within 1e-3 of the peak, the tolerance of the loop's engine."""
     whole = DoseModel(task.scene.grid, SPOT, precision="f64", tolerance=1e-5).line_dose(

@@ -338,6 +338,8 @@ def _parts(mine: Bools, rings: Indices) -> list[tuple[int, int, bool]]:
     cut = rings[mine[first] & mine[last - 1] & (before[last] - before[first] < last - first)]
     broken = np.zeros(len(mine) + 1, dtype=bool)
     broken[cut] = True
+    # Of a ring that leaves the field for a few moves all is around, so that it is parted in between.
+    broken[[start + _away(mine[start:end]) for start, end in cut if around[start:end].all()]] = True
     found: dict[int, int] = {}
     for start, end in runs(around):
         places = [start, *(start + 1 + np.flatnonzero(broken[start + 1 : end])), end]
@@ -352,6 +354,12 @@ def _parts(mine: Bools, rings: Indices) -> list[tuple[int, int, bool]]:
         if end in begins:
             parts.append((begins[end], found[begins[end]], False))
     return parts
+
+
+def _away(mine: Bools) -> int:
+    """The vertex in the middle of the longest run of moves that are not a field's own."""
+    first, last = max(runs(~mine), key=lambda run: run[1] - run[0])
+    return (first + last + 1) // 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
