@@ -27,7 +27,6 @@ from gcode.files import TOML_BYTES, plain, toml
 from laserpath.base import entry_points
 from laserpath.base.errors import InputError, did_you_mean, figure
 from laserpath.base.quantities import DOSE, LENGTH, Units, parse
-from laserpath.config.profiles import materials
 
 if TYPE_CHECKING:  # the command line lists names without waiting for NumPy and Shapely
     from laserpath.types import Machine, Resin, Spot
@@ -56,13 +55,7 @@ def names(kind: str) -> tuple[str, ...]:
 def shipped(kind: str) -> tuple[str, ...]:
     """Names of the profiles of a kind that come with laserpath."""
     folder = resources.files(__name__) / FOLDERS[kind]
-    files = [f.name.removesuffix(".toml") for f in folder.iterdir() if f.name.endswith(".toml")]
-    return tuple(sorted([*files, *_materials(kind)]))
-
-
-def _materials(kind: str) -> tuple[str, ...]:
-    """The names of the resins of a kind, 'resin', that are published."""
-    return materials.names() if kind == "resin" else ()
+    return tuple(sorted(f.name.removesuffix(".toml") for f in folder.iterdir() if f.name.endswith(".toml")))
 
 
 def own(kind: str) -> tuple[str, ...]:
@@ -106,8 +99,6 @@ def spot(profile: Profile = DEFAULTS["spot"]) -> Spot:
 def text(kind: str, name_or_path: str | Path) -> str:
     """The TOML text of a profile, to copy and edit."""
     path = _path(kind, name_or_path)
-    if path is None:
-        return materials.text(str(name_or_path))
     try:
         # The profiles that come with laserpath may be in an archive.
         data = plain(path, TOML_BYTES) if isinstance(path, Path) else path.read_bytes()
@@ -122,15 +113,13 @@ def text(kind: str, name_or_path: str | Path) -> str:
         raise InputError(f"{kind} profile {str(name_or_path)!r} cannot be read: {cause}") from error
 
 
-def _path(kind: str, name_or_path: str | Path) -> Path | Traversable | None:
-    """The file of a profile; None of one of `materials`."""
+def _path(kind: str, name_or_path: str | Path) -> Path | Traversable:
+    """The file of a profile."""
     if _is_path(name_or_path):
         return Path(name_or_path)
     name = str(name_or_path)
     if name in own(kind):
         return user_folder() / FOLDERS[kind] / f"{name}.toml"
-    if name in _materials(kind):
-        return None
     if name in shipped(kind):
         return resources.files(__name__) / FOLDERS[kind] / f"{name}.toml"
     if os.path.isfile(name):
