@@ -9,18 +9,10 @@ Its peer keeps the states of all steps. Measured in turns, in one process.
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-
-if __name__ == "__main__":
-    _REQUEST = json.loads(sys.argv[1])
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, _REQUEST["cores"])
-
 import time
 from dataclasses import replace
 
+import asked
 import numpy as np
 
 from laserpath import Grid, Machine, Process, Resin, Spot, Toolpath
@@ -112,4 +104,4 @@ def main(request) -> dict:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(main(_REQUEST)) + "\n")
+    asked.answer(main(asked.REQUEST))

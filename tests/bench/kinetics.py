@@ -12,20 +12,12 @@ Measured in one process. The memory is what the resident memory grows by at most
 
 from __future__ import annotations
 
-import json
 import math
-import os
-import sys
-
-if __name__ == "__main__":
-    _REQUEST = json.loads(sys.argv[1])
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, _REQUEST["cores"])
-
 import time
 from functools import partial
 from pathlib import Path
 
+import asked
 import numpy as np
 from memory import status
 
@@ -174,4 +166,4 @@ def main(request) -> dict:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps((memory if "who" in _REQUEST else main)(_REQUEST)) + "\n")
+    asked.answer((memory if "who" in asked.REQUEST else main)(asked.REQUEST))

@@ -6,20 +6,13 @@ fft: seconds of scipy's real FFT, the mean of there and back, for each shape, fl
 
 from __future__ import annotations
 
-import json
 import os
 import platform
-import sys
-
-if __name__ == "__main__":
-    _REQUEST = json.loads(sys.argv[1])
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, _REQUEST["cores"])
-
 import time
 from importlib import metadata
 from pathlib import Path
 
+import asked
 import numba
 import numpy as np
 from scipy import fft
@@ -93,6 +86,6 @@ def _memory() -> float:
 
 
 if __name__ == "__main__":
-    _workers = len(_REQUEST["cores"])
-    _seconds = [fft_seconds(tuple(shape), _workers) for shape in _REQUEST["shapes"]]
-    sys.stdout.write(json.dumps({"bandwidth": bandwidth(), "fft": _seconds}))
+    _workers = len(asked.REQUEST["cores"])
+    _seconds = [fft_seconds(tuple(shape), _workers) for shape in asked.REQUEST["shapes"]]
+    asked.answer({"bandwidth": bandwidth(), "fft": _seconds})

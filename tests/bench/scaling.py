@@ -5,20 +5,14 @@ Middle size: 2048² pixels, 200 k points, 31², unless varied. Median of 5 after
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
-import sys
-
-if __name__ == "__main__":
-    _REQUEST = json.loads(sys.argv[1])
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, _REQUEST["cores"])
-
-import importlib
 import time
 from dataclasses import replace
 from typing import Any
 
+import asked
 import numpy as np
 from problem import SIZES, Problem
 from rows import BY_KEY, OWN_PIXELS_PER_FWHM
@@ -60,4 +54,4 @@ def main(request: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    main(_REQUEST)
+    main(asked.REQUEST)

@@ -6,17 +6,9 @@ PyTorch paints each stroke over the whole picture, and autograd keeps what it ne
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-
-if __name__ == "__main__":
-    _REQUEST = json.loads(sys.argv[1])
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, _REQUEST["cores"])
-
 import time
 
+import asked
 import numpy as np
 
 from laserpath.operators.strokes import Canvas, StrokePainter, Strokes
@@ -82,4 +74,4 @@ def main(request) -> dict:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(main(_REQUEST)) + "\n")
+    asked.answer(main(asked.REQUEST))

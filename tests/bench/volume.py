@@ -7,17 +7,9 @@ batches as there are threads, since it divides its work by batches; then cumulat
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-
-if __name__ == "__main__":
-    _REQUEST = json.loads(sys.argv[1])
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, _REQUEST["cores"])
-
 import time
 
+import asked
 import numpy as np
 
 from laserpath.operators.volume import Cameras, March, RayMarcher
@@ -86,4 +78,4 @@ def main(request) -> dict:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(main(_REQUEST)) + "\n")
+    asked.answer(main(asked.REQUEST))

@@ -7,17 +7,11 @@ line that it then reads it computes loss and gradient once and says the seconds 
 import json
 import os
 import sys
-
-if __name__ == "__main__":
-    # Before anything is imported that counts the processors.
-    _REQUEST = json.loads(sys.argv[1])
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, _REQUEST["cores"])
-
 import time
 from pathlib import Path
 from typing import Any
 
+import asked
 import numpy as np
 from problem import Array, Problem, Result
 from rows import BY_KEY
@@ -98,4 +92,4 @@ def at_pixels(dose: Array, task: Problem) -> Array:
 
 
 if __name__ == "__main__":
-    main(_REQUEST)
+    main(asked.REQUEST)

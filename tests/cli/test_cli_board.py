@@ -194,12 +194,7 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(
     boards.write(Path("two"))
     Path("two/a-Edge_Cuts.gbr").write_bytes(gerber(box(0, 0, 30, 40)))
     boards.write(Path("inches"), b=boards.drill(*boards.HOLES, unit="INCH"))
-    errors = [
-        line
-        for line in refused("board", *arguments.split(), "-o", "out").splitlines()
-        if not line.startswith("See ")
-    ]
-    assert sentence in errors[-1]
+    assert sentence in refused("board", *arguments.split(), "-o", "out").splitlines()[-1]
     assert not Path("out").exists()
 
 

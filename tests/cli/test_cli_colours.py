@@ -93,10 +93,5 @@ def test_a_project_can_say_it_all(refused: Refused) -> None:
 def test_bad_input_is_one_sentence_and_nothing_is_written(
     arguments: str, sentence: str, refused: Refused
 ) -> None:
-    errors = [
-        line
-        for line in refused("plan", *arguments.split(), "-o", "out").splitlines()
-        if not line.startswith("See ")
-    ]
-    assert sentence in errors[-1]
+    assert sentence in refused("plan", *arguments.split(), "-o", "out").splitlines()[-1]
     assert not Path("out").exists()
