@@ -215,9 +215,10 @@ def descend(
             if dx == 0 and dy == 0:
                 continue
             changes += 1
+            shares = _shares_of(gone[j], dx, dy)
             for i in range(len(point)):
                 at = np.int64(point[i])  # the type of m above: for another one cost is compiled once more
-                dose[at] += _change_at(change[i], gone[j], dx, dy)
+                dose[at] += _sum_of(change, i, shares)
                 slope[at] = cost_slope(dose[at], at, points, weight)
                 changed[at] = changes
             xy[j, 0] += dx * step[0]
@@ -245,17 +246,20 @@ def _concerned(j: int, point: Any, seen: int, moved: Ints, changed: Ints) -> boo
 
 
 @njit
-def _change_at(change: Any, gone: Ints, x: int, y: int) -> float:
-    """Change of a dose for a shift by x and y steps from where its vertex has `gone`.
+def _shares_of(gone: Ints, x: int, y: int) -> tuple[float, float, float, float]:
+    """Shares of the four changes of a dose in that by a shift of x and y steps from where it has `gone`.
 
     Quadratic along each axis; the mixed derivative is neglected.
     """
-    return _along(change[0], change[1], gone[0], x) + _along(change[2], change[3], gone[1], y)
+    a, b = 2 * gone[0] + x, 2 * gone[1] + y
+    return 0.5 * x * (a + 1), 0.5 * x * (a - 1), 0.5 * y * (b + 1), 0.5 * y * (b - 1)
 
 
 @njit
-def _along(ahead: float, back: float, gone: int, x: int) -> float:
-    return 0.5 * x * ((ahead - back) + (ahead + back) * (2 * gone + x))
+def _sum_of(change: Any, i: int, shares: tuple[float, float, float, float]) -> float:
+    """The sum of the four changes in row i, times these shares."""
+    right, left = shares[0] * change[i, 0], shares[1] * change[i, 1]
+    return right + left + shares[2] * change[i, 2] + shares[3] * change[i, 3]
 
 
 @njit
@@ -264,17 +268,18 @@ def _best(
     furthest: int, point: Any, change: Any, dose: Array, slope: Array, points: WatchedPoints, weight: float,
 ) -> tuple[int, int]:  # fmt: skip
     """The steps of vertex j that gain most, write time included, of those that it may go."""
-    pull = np.zeros(4)
+    pull = np.zeros((1, 4))
     for i in range(len(point)):
         for c in range(4):
-            pull[c] += slope[point[i]] * change[i, c]
+            pull[0, c] += slope[point[i]] * change[i, c]
     best, dx, dy = _GAIN, 0, 0
     for x in range(-1, 2):
         for y in range(-1, 2):
             if x == 0 and y == 0:
                 continue
             paid = price[0] * x * step[0] + price[1] * y * step[1]
-            most = -_change_at(pull, gone, x, y) - paid
+            shares = _shares_of(gone, x, y)
+            most = -_sum_of(pull, 0, shares) - paid
             if most <= best:
                 continue
             if not _free(xy, j, x, y, gone, step, room, furthest):
@@ -287,9 +292,8 @@ def _best(
             for i in range(len(point)):
                 m = np.int64(point[i])
                 u = dose[m]
-                gain += cost(u, m, points, weight) - cost(
-                    u + _change_at(change[i], gone, x, y), m, points, weight
-                )
+                gain += cost(u, m, points, weight)
+                gain -= cost(u + _sum_of(change, i, shares), m, points, weight)
             if gain > best:
                 best, dx, dy = gain, x, y
     return dx, dy
