@@ -6,12 +6,13 @@ place of layer j, at the height z, ends with the dose of layer j and of all abov
     D(z) = Σ_{k ≥ j} E_k e^(−(z_k − z)/D_p) = (E_j + L_j) e^(−(z_j − z)/D_p),
     L_{j−1} = (E_j + L_j) e^(−h_j/D_p)                 the light that arrives at z_{j−1} from above
 
-(Beer–Lambert). It is solid where D ≥ E_c (Jacobs 1992, Rapid Prototyping & Manufacturing, ch. 4). D rises
-with z within a layer, so of its thickness h_j the upper part is solid:
+(Beer–Lambert; `physics.absorption` has it for a resin that bleaches, in which the sum is not as simple, but
+the same sweep is exact). It is solid where D ≥ E_c (Jacobs 1992, Rapid Prototyping & Manufacturing, ch. 4). D
+rises with z within a layer, so of its thickness h_j the upper part is solid:
 
     t_j = D_p ln((E_j + L_j)/E_c), within 0 … h_j.
 
-Light is taken to be as wide at all depths as at the surface, and the resin not to bleach.
+Light is taken to be as wide at all depths as at the surface.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from scipy import ndimage
 
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import one_line
-from laserpath.physics.resin import cure_depth
+from laserpath.physics.absorption import Absorption
 from laserpath.types import Grid, Resin
 
 PLATE = 0
@@ -174,11 +175,11 @@ class Curing:
 
     def __init__(self, columns: Columns, resin: Resin) -> None:
         self._columns = columns
-        self._e_c, self._d_p = float(resin.e_c or 1.0), float(resin.penetration_depth or 1.0)
+        self._e_c, self._absorption = float(resin.e_c or 1.0), Absorption.of(resin)
         count, shape = len(columns.solid), columns.grid.shape
         self._next = count - 1
-        self.light = np.zeros(shape)
-        self._above: dict[int, list[tuple[int, Floats]]] = {}  # of overhangs to come
+        self.light: Floats = np.zeros(shape)
+        self._doses: dict[int, list[Floats]] = {}  # of layers above overhangs to come
         self._missing = self._excess = 0.0
         self._owner = np.full(shape, _NEVER, np.int16)  # overhang whose print-through goes on here
         self._depth = np.zeros(shape)
@@ -194,18 +195,18 @@ class Curing:
         thick, solid = float(columns.thickness[k]), columns.solid[k]
         for below in range(max(k - _LAYERS_LATER + 1, 0), k + 1):
             if (overhang := columns.overhang[below]) is not None:
-                self._above.setdefault(below, []).append((k, self.light[overhang]))
+                self._doses.setdefault(below, []).append(np.maximum(dose[overhang], 0))
         at_top = np.maximum(dose, 0) + self.light
-        cured = np.minimum(cure_depth(at_top, self._e_c, self._d_p), thick)
+        cured = np.minimum(self._absorption.reach(at_top, self._e_c), thick)
         self._missing += float((thick - cured)[solid].sum())
         self._excess += float(cured[~solid].sum())
         self._follow(k, cured, thick)
-        self.light = at_top * np.exp(-thick / self._d_p)
+        self.light = self._absorption.below(at_top, thick)
         over = columns.overhang[k]
         if over is not None:
             self._owner[over], self._depth[over] = k, 0.0
             self._off[over] = self._lacking[over]
-            self._later[k] = self._gelled(k, over)
+            self._later[k] = self._gelled(k)
         self._next -= 1
         return cured
 
@@ -237,15 +238,18 @@ class Curing:
             self.undersides.append(self._off[ended].astype(np.float32))
             self._owner[ended] = _NEVER
 
-    def _gelled(self, k: int, over: Bools) -> int | None:
-        """`Overhang.later` of the overhang `over` of layer k."""
-        columns, top = self._columns, self._columns.top
-        bottom = top[k] - columns.thickness[k]
-        needed = self._e_c * np.exp(-_NEARLY * columns.thickness[k] / self._d_p)
-        for number, light in reversed(self._above.pop(k)):  # from layer k up
-            left = light * np.exp(-(top[number] - bottom) / self._d_p)
-            if np.mean(self.light[over] - left >= needed) >= _MOST:
-                return number - k
+    def _gelled(self, k: int) -> int | None:
+        """`Overhang.later` of the overhang of layer k."""
+        thickness, law = self._columns.thickness, self._absorption
+        needed = law.above(self._e_c, (1 - _NEARLY) * thickness[k])
+        doses = self._doses.pop(k)[::-1]  # from layer k up
+        for count in range(1, len(doses) + 1):
+            so_far = np.zeros_like(doses[0])
+            for number in reversed(range(count)):
+                so_far = law.below(so_far, thickness[k + number + 1]) if number + 1 < count else so_far
+                so_far = so_far + doses[number]
+            if np.mean(so_far >= needed) >= _MOST:
+                return count - 1
         return None
 
     def result(self) -> CuredPart:

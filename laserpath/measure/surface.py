@@ -28,6 +28,7 @@ from laserpath.base.errors import one_line
 from laserpath.design.scene import Scene
 from laserpath.measure.columns import Columns
 from laserpath.measure.edges import edge_errors, judged
+from laserpath.physics.absorption import Absorption
 from laserpath.types import Design, Resin, Spot
 
 _ACROSS, _HIGH = 128, 128
@@ -75,7 +76,7 @@ class Walls:
     def __init__(self, spot: Spot, resin: Resin) -> None:
         e_c = float(resin.e_c or 1.0)
         self._spot, self._resin = spot, replace(resin, critical_dose=e_c)
-        self._d_p = float(resin.penetration_depth or 1.0)
+        self._absorption = Absorption.of(resin)
         self._scenes: dict[int, Scene] = {}
         self._last: tuple[object, Floats, Floats] = (None, np.zeros(0), np.zeros(0))
         self._sizes: list[Floats] = []
@@ -91,7 +92,7 @@ class Walls:
             scene = self._scenes.get(id(drawn))
             if scene is None:
                 scene = self._scenes[id(drawn)] = Scene(drawn, columns.grid, self._spot, self._resin)
-            dose = at_top * np.exp(-thick / 2 / self._d_p)
+            dose = self._absorption.below(at_top, thick / 2)
             edges = judged(edge_errors(dose, scene), dose, scene)
             length = drawn.area.length / max(len(edges.epe), 1)
             self._last = like, np.abs(edges.epe), np.full(len(edges.epe), length)

@@ -11,7 +11,8 @@ with the light L_k of the layers above, the critical dose D_c of a layer and its
     above nothing        E_c g₁ ≤ (E_k + L_k) e^(−d/D_p) ≤ E_c g₂, d from the top of the layer down to the
                          underside; where that is not above D_c, it takes the place of the line before
 
-Light only goes down, so one sweep from the top layer down settles all. The last line leaves the first layers
+These are for Beer and Lambert's law; `physics.absorption` is what is used, also for resins that bleach. Light
+only goes down, so one sweep from the top layer down settles all. The last line leaves the first layers
 of an overhang dark, until those above no longer suffice.
 
 w is linear between nodes half an FWHM apart, and minimises by a projected L-BFGS
@@ -48,9 +49,10 @@ from laserpath.machine.program import MachineProgram
 from laserpath.measure.columns import Columns, CuredPart, Curing
 from laserpath.measure.surface import Filling, Surface, Voxels, Walls
 from laserpath.physics import optics
+from laserpath.physics.absorption import Absorption
 from laserpath.physics.dose import DoseModel, usual_model
 from laserpath.physics.dose.segments import Points
-from laserpath.physics.resin import dose_for_depth, path_energy
+from laserpath.physics.resin import path_energy
 from laserpath.planning.keeping import Keeping
 from laserpath.planning.pipeline import Plan
 from laserpath.types import Design, Grid, Machine, Process, Resin, StraightMoves, Toolpath
@@ -269,12 +271,12 @@ class _DoseBounds:
     @classmethod
     def of(cls, columns: Columns, k: int, light: Floats, resin: Resin, fwhm: float) -> _DoseBounds:
         """Those of layer k. light: (rows, columns) mJ/mm², of the layers above, at its top."""
-        e_c, d_p, d_c = float(resin.e_c or 1.0), float(resin.penetration_depth or 1.0), resin.critical_dose
+        law, e_c, d_c = Absorption.of(resin), float(resin.e_c or 1.0), resin.critical_dose
         solid, depth = columns.solid[k], columns.above_nothing(k)
-        at_walls = np.maximum(dose_for_depth(columns.thickness[k] / 2, e_c, d_p) - light, 0.0)
-        near = solid & (depth < _NEAR * d_p)
-        underside = dose_for_depth(np.where(near, depth, 0.0), e_c, d_p)
-        low, high = (np.maximum(g * underside - light, 0.0) for g in _UNDERSIDE)
+        at_walls = np.maximum(law.above(e_c, columns.thickness[k] / 2) - light, 0.0)
+        near = solid & (depth < _NEAR * law.depth)
+        down = np.where(near, depth, 0.0)
+        low, high = (np.maximum(law.above(g * e_c, down) - light, 0.0) for g in _UNDERSIDE)
         inside = _inside(solid & (~near | (low >= d_c)), columns.grid, fwhm)
         lo = np.where(solid, np.where(inside, np.maximum(at_walls, d_c), at_walls), 0.0)
         hi = np.where(solid, np.inf, at_walls)

@@ -95,6 +95,10 @@ pass for shares."""
 _MOST_BIAS = 0.2
 """mm. Resists have a bias of micrometres; a larger one most likely was meant in µm."""
 
+_MOST_BLEACHED = 100.0
+"""Penetration depths. Positive resists become ten to thirty times as clear; a larger one was most likely
+meant in another unit."""
+
 _MOST_BOTTOM = 1000
 _MOST_EXPOSURE = 50.0
 """Slicers give their first 2 to 10 layers 5 to 30 times the time of the others."""
@@ -127,6 +131,9 @@ class Resin:
     over_dose: largest dose that the loss allows without a penalty, in D_c.
     order: absorption order N, photons absorbed at once: the dose grows as power^N/speed.
     e_c: mJ/mm², and penetration_depth: mm, of Jacobs' working curve, if known; both or neither.
+    bleached_depth: mm, the penetration depth once light has destroyed what it can of the absorber, and
+    bleaching_dose: mJ/mm², the dose that leaves 1/e of it; both or neither (`laserpath.physics.absorption`).
+    Less than the penetration depth is absorption that builds up.
     kinetics: its reaction through time, which then decides what cures; a plan begins with the critical dose.
     shrinkage: (x, y, z), shares by which what is cured becomes shorter; swelling is below 0.
     development_bias: mm, by which edges of what stays lie farther out after development than where the dose
@@ -146,6 +153,8 @@ class Resin:
     e_c: float | None = None
     penetration_depth: float | None = None
     kinetics: Kinetics | None = None
+    bleached_depth: float | None = None
+    bleaching_dose: float | None = None
     shrinkage: tuple[float, float, float] = (0.0, 0.0, 0.0)
     development_bias: float = 0.0
     bottom_layers: int = 0
@@ -179,11 +188,30 @@ class Resin:
             )
         _check_lengths(self)
         _check_bottom(self)
+        _check_bleaching(self)
 
     @property
     def done(self) -> str:
         """What a dose above the critical one does, as a verb: 'cure', or 'clear' in a positive resist."""
         return "cure" if self.tone == "negative" else "clear"
+
+
+def _check_bleaching(resin: Resin) -> None:
+    """Raise InputError for a bleaching of which a part is missing, or that no resin has."""
+    given = resin.bleached_depth, resin.bleaching_dose
+    if given == (None, None):
+        return
+    if None in given:
+        raise InputError("resin bleached_depth and bleaching_dose are of one model; give both, or neither")
+    if resin.penetration_depth is None:
+        raise InputError("resin bleached_depth needs a working curve beside it: e_c and penetration_depth")
+    positive(resin, "bleached_depth", "bleaching_dose")
+    times = resin.bleached_depth / resin.penetration_depth  # type: ignore[operator]
+    if not 1 / _MOST_BLEACHED <= times <= _MOST_BLEACHED:
+        raise InputError(
+            f"resin bleached_depth is {figure(times)} times the penetration depth, but must be between "
+            f"{1 / _MOST_BLEACHED:g} and {_MOST_BLEACHED:g} times"
+        )
 
 
 def _check_bottom(resin: Resin) -> None:

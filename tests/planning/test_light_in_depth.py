@@ -19,6 +19,7 @@ from laserpath.base.arrays import Floats
 from laserpath.base.overlay import minus, union, within
 from laserpath.design.target import rasterise
 from laserpath.measure.columns import Columns, CuredPart, Curing
+from laserpath.physics.absorption import Absorption
 from laserpath.physics.dose import usual_model
 from laserpath.planning import depth
 from laserpath.planning.stack import _thickness
@@ -226,6 +227,28 @@ def test_undersides_of_all_benchmarks_print_through_by_20_um_on_average() -> Non
     assert np.mean([planned.through for planned, _ in each]) < 0.02
     assert max(planned.short for planned, _ in each) < 0.006
     assert all(planned.later is not None and planned.later <= 8 for planned, _ in each)
+
+
+@pytest.mark.slow
+def test_a_resin_that_bleaches_prints_through_less_if_that_is_known() -> None:
+    """Its light reaches twice as deep where it has had much: stairs as planned with and without that."""
+    clears = replace(CURVE, bleached_depth=0.2, bleaching_dose=0.2)
+    clears = replace(clears, critical_dose=float(Absorption.of(clears).above(CURVE.e_c or 0.0, H)))
+    known = laserpath.plan_layers(stairs(), replace(PROCESS, resin=clears), PLANNED).in_depth
+    plain = laserpath.plan_layers(stairs(), PROCESS, PLANNED)
+    assert known is not None
+    assert plain.in_depth is not None
+    grid = depth.grid_for(plain.stack.whole, PROCESS.spot, depth._PIXELS_PER_FWHM)
+    model, drawn = usual_model(grid, PROCESS.spot), plain.stack.drawn
+    solid = [rasterise(one, grid).coverage >= 0.5 for one in drawn]
+    layers = plain.stack.plan_of
+    curing = Curing(Columns.of(grid, [solid[k] for k in layers], np.full(len(layers), H), 0.1), clears)
+    for program in reversed(plain.in_depth.programs):
+        curing.add(model.dose(program.executed))
+    unknown = curing.result()
+    assert known.cured.through < unknown.through / 2
+    assert known.cured.short < 0.006
+    assert known.cured.wrong < 0.6 * unknown.wrong
 
 
 def test_what_is_narrow_keeps_its_width() -> None:

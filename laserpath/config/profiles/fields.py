@@ -21,6 +21,7 @@ import gcode
 from laserpath.base import quantities
 from laserpath.base.errors import InputError, did_you_mean, figure
 from laserpath.config.profiles import beams, bed
+from laserpath.physics.absorption import Absorption
 from laserpath.physics.optics import airy_fwhm, gaussian_fwhm
 from laserpath.physics.resin import contrast_of, critical_dose
 from laserpath.types import SPOT_PROFILES, DoseMap, Kinetics, Machine, NamedProfile, Resin, Spot
@@ -133,6 +134,8 @@ def resin_fields(order: int) -> tuple[Field, ...]:
         Field("e_c", _FEW_DOSES, required=False),
         Field("penetration_depth", _THIN, required=False),
         Field("layer", _THIN, required=False),
+        Field("bleached_depth", _THIN, required=False),
+        Field("bleaching_dose", _FEW_DOSES, required=False),
         Field("absorption_order", quantities.NUMBER, required=False, kind=int),
         Field("tone"),
         Field("model", required=False),
@@ -362,6 +365,7 @@ def _kinetics(values: dict[str, Any]) -> Kinetics | None:
 
 _USUAL = Spot().profile
 _CURVE = ("e_c", "penetration_depth", "layer")
+_BLEACHING = ("bleached_depth", "bleaching_dose")
 
 
 def _resin_values(values: dict[str, Any]) -> dict[str, Any]:
@@ -380,8 +384,13 @@ def _resin_values(values: dict[str, Any]) -> dict[str, Any]:
     if curve and missing:
         raise InputError(f"key {missing[0]} is missing: a working curve needs {', '.join(_CURVE)}")
     if curve:
-        values |= {"critical_dose": critical_dose(**curve), **curve}
-        del values["layer"]
+        light = Absorption(curve["penetration_depth"], *(values.get(name) for name in _BLEACHING))
+        if None not in (light.bleached, light.dose):
+            values["critical_dose"] = float(light.above(curve["e_c"], curve["layer"]))
+        else:  # or one of them is missing, as `Resin` says
+            values["critical_dose"] = critical_dose(**curve)
+        del curve["layer"]
+        values |= curve
     if "critical_dose" not in values and kinetics and kinetics.critical_dose > 0:
         values["critical_dose"] = kinetics.critical_dose
     if "critical_dose" not in values:

@@ -12,7 +12,7 @@ import numpy as np
 from laserpath.base.errors import InputError
 from laserpath.base.quantities import quoted
 from laserpath.config.profiles import bed, fields
-from laserpath.physics.resin import cure_depth
+from laserpath.physics.absorption import Absorption
 from laserpath.types import DoseMap, Machine, Resin, Spot
 
 _UNITS = {"acceleration": "mm/s2", "speed_max": "mm/min", "rapid_speed": "mm/min", "lag": "ms",
@@ -47,7 +47,7 @@ def _rows(noun: Machine | Resin | Spot) -> Iterator[tuple[str, str]]:
             values["absorption_order"] = noun.order
         if noun.e_c is not None and noun.penetration_depth is not None:
             del values["critical_dose"]
-            values["layer"] = float(cure_depth(noun.critical_dose, noun.e_c, noun.penetration_depth))
+            values["layer"] = float(Absorption.of(noun).reach(noun.critical_dose, noun.e_c))
         return _written(known, values)
     return _written(fields.SPOT, _spot(noun))
 

@@ -27,8 +27,8 @@ from laserpath.base.checks import finite_array
 from laserpath.base.errors import InputError, figure, one_line
 from laserpath.operators.volume.marcher import Cameras, March, RayMarcher
 from laserpath.physics import optics
+from laserpath.physics.absorption import Absorption
 from laserpath.physics.dose import DoseModel
-from laserpath.physics.resin import cure_depth
 from laserpath.types import Grid, Process, Resin, Toolpath
 
 INDEX = 1.5
@@ -112,7 +112,7 @@ def cured_depth(
     if not 1 <= index <= 4:
         raise InputError(f"refractive index is {index:g}, but must be between 1 and 4")
     dose = np.maximum(finite_array(dose, "dose", grid.shape), 0)  # the error of an FFT may be below 0
-    surface = cure_depth(dose, resin.e_c or 1.0, _d_p(resin))
+    surface = Absorption.of(resin).reach(dose, resin.e_c or 1.0)
     bottom = _bottom(path, grid, dose, process)
     below = optics.at_depth(spot, bottom, index)
     widths = optics.fwhm(spot), optics.fwhm(below)
@@ -148,8 +148,9 @@ def _d_p(resin: Resin) -> float:
 
 
 def _excess(dose: Floats, resin: Resin) -> Floats:
-    """ln(D/E_c), float32."""
-    return np.log(np.maximum(dose / (resin.e_c or 1.0), _DARK)).astype(np.float32)
+    """ln(D/E_c), or Φ(D) − Φ(E_c) in a resin that bleaches (`physics.absorption`), float32."""
+    law = Absorption.of(resin)
+    return np.maximum(law.optical(dose) - law.optical(resin.e_c or 1.0), np.log(_DARK)).astype(np.float32)
 
 
 def _bottom(path: Toolpath, grid: Grid, dose: Floats, process: Process) -> float:
@@ -158,7 +159,7 @@ def _bottom(path: Toolpath, grid: Grid, dose: Floats, process: Process) -> float
     largest = float(dose.max(initial=0.0))
     if spot.defocus < 0:
         largest = max(largest, float(DoseModel(grid, replace(spot, defocus=0.0)).dose(path).max()))
-    return float(cure_depth(largest, resin.e_c or 1.0, _d_p(resin)))
+    return float(Absorption.of(resin).reach(largest, resin.e_c or 1.0))
 
 
 def _crossing(above: Floats, z: Floats) -> Floats:

@@ -115,4 +115,9 @@ def _dose(height: Floats, resin: Resin) -> Floats:
             f"resin {resin.name!r} has no working curve, so a dose does not tell the height; "
             "give its e_c, penetration_depth and layer"
         )
+    if resin.bleached_depth is not None:
+        raise InputError(
+            f"resin {resin.name!r} bleaches, which the heights of greys do not make up for: leave "
+            "bleached_depth and bleaching_dose out of its profile"
+        )
     return np.where(height > 0, dose_for_depth(height, resin.e_c, resin.penetration_depth), 0.0)

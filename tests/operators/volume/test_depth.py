@@ -10,6 +10,7 @@ import pytest
 from laserpath.base.errors import InputError
 from laserpath.operators.volume import cured_depth, turned
 from laserpath.physics import optics
+from laserpath.physics.absorption import Absorption
 from laserpath.physics.dose import DoseModel
 from laserpath.report import depth as report_depth
 from laserpath.types import Grid, Kinetics, Machine, Process, Resin, Spot, Toolpath
@@ -118,3 +119,15 @@ def test_bad_input_is_one_sentence():
         cured_depth(LINE, GRID, np.ones((2, 2)), process)
     with pytest.raises(InputError, match="dose is not finite in 1 values"):
         cured_depth(LINE, GRID, np.where(dose == dose.max(), np.nan, dose), process)
+
+
+def test_a_resin_that_bleaches_cures_deeper() -> None:
+    """By what Dill's equations leave at each depth, at which the pictures have their surface, too."""
+    clears = replace(RESIN, bleached_depth=0.3, bleaching_dose=0.15)
+    dose, process = exposed(resin=clears)
+    found = cured_depth(LINE, GRID, dose, process)
+    assert found.depth == pytest.approx(Absorption.of(clears).reach(dose, E_C), abs=1e-6)
+    assert found.depth.max() > 1.2 * cured_depth(LINE, GRID, *exposed()).depth.max()
+    row, column = found.deepest
+    here = (slice(row, row + 1), slice(column, column + 1))
+    assert found.above_threshold(np.array([found.depth.max()]), here) == pytest.approx(0, abs=1e-4)
