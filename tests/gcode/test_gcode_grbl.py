@@ -53,32 +53,11 @@ def leaving(r, k):
 # Closed forms.
 
 
-def test_one_line_takes_its_ramps_and_its_cruise():
-    v, length = 50.0, 16.0
-    assert run([[0, 0], [length, 0]], v).time == pytest.approx(length / v + v / A)
-
-
-def test_a_line_too_short_for_its_speed_goes_up_and_down():
-    assert run([[0, 0], [0.5, 0]], 50.0).time == pytest.approx(2 * np.sqrt(0.5 / A))
-
-
 def test_a_diagonal_has_the_acceleration_and_the_rapid_speed_of_both_axes():
     length, v, a = 20 * np.sqrt(2), TOP * np.sqrt(2), A * np.sqrt(2)
     r = run([[0, 0], [20, 20]], 1.0, rapid=True)
     assert r.time == pytest.approx(length / v + v / a)
     assert r.speed.max() == pytest.approx(v)
-
-
-def test_a_right_angle_is_passed_at_the_speed_of_junction_deviation():
-    s = np.sqrt(0.5)
-    v = np.sqrt(A * np.sqrt(2) * JD * s / (1 - s))
-    r = run([[0, 0], [10, 0], [10, 10]], 50.0)
-    assert leaving(r, 0) == pytest.approx(v)
-    assert r.time == pytest.approx(2 * ((50 - v) / A + 50 / A + (10 - (2 * 50**2 - v**2) / (2 * A)) / 50))
-
-
-def test_a_reversal_stops():
-    assert leaving(run([[0, 0], [5, 0], [0, 0]], 50.0), 0) == 0
 
 
 def test_a_polygon_is_passed_as_the_circle_that_it_is():
