@@ -37,24 +37,21 @@ def put(made, origin="page", resin=None, machine=MACHINE):
     return placed(made, resin or Resin(), machine, SPOT, origin).design
 
 
-def test_the_page_s_corner_is_the_work_zero():
-    moved = put(Design(BOX, page=PAGE))
-    assert moved.bounds == (1, 2, 3, 3)
-    assert moved.page == (0, 0, 10, 5)
+@pytest.mark.parametrize(
+    ("origin", "bounds", "page"),
+    [
+        ("page", (1, 2, 3, 3), (0, 0, 10, 5)), ("design", (0, 0, 2, 1), (-1, -2, 9, 3)),
+        ("centre", (-1, -0.5, 1, 0.5), (-2, -2.5, 8, 2.5)),
+    ],
+)  # fmt: skip
+def test_the_work_zero_is_where_it_is_asked_for_without_a_note(origin, bounds, page):
+    placement = placed(Design(BOX, page=PAGE), Resin(), MACHINE, SPOT, origin)
+    assert (placement.origin, placement.notes) == (origin, ())
+    assert (placement.design.bounds, placement.design.page) == (bounds, page)
 
 
 def test_without_a_page_coordinates_stay():
     assert put(design(BOX)).bounds == BOX.bounds
-
-
-def test_the_design_s_corner_as_work_zero():
-    moved = put(Design(BOX, page=PAGE), "design")
-    assert moved.bounds == (0, 0, 2, 1)
-    assert moved.page == (-1, -2, 9, 3)
-
-
-def test_the_design_s_centre_as_work_zero_may_be_negative():
-    assert put(Design(BOX, page=PAGE), "centre").bounds == (-1, -0.5, 1, 0.5)
 
 
 @given(dx=st.floats(-100, 100), dy=st.floats(-100, 100), origin=st.sampled_from(["design", "centre"]))
@@ -233,12 +230,6 @@ def test_the_frame_of_a_positive_resist_must_fit_too():
 def test_with_origin_page_the_design_stays_on_its_page():
     with pytest.raises(InputError, match="--origin design starts at its own corner"):
         placed(design(affinity.translate(BOX, -9, 0)), Resin(), MACHINE, SPOT, "page")
-
-
-@pytest.mark.parametrize("origin", ["page", "design", "centre"])
-def test_a_given_origin_is_kept_without_a_note(origin):
-    placement = placed(Design(BOX, page=PAGE), Resin(), MACHINE, SPOT, origin)
-    assert (placement.origin, placement.notes) == (origin, ())
 
 
 def chip(folder: Path) -> Path:

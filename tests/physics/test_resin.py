@@ -41,11 +41,6 @@ def test_below_e_c_nothing_is_cured():
     np.testing.assert_array_equal(resin.cure_depth([0, 0.5 * E_C], E_C, D_P), 0)
 
 
-def test_a_worked_example():
-    """D_p 0.175 mm, E_c 8 mJ/cm², exposed to 30 mJ/cm²: 0.175 · 1.322 = 0.231 mm."""
-    assert resin.cure_depth(30, 8, 0.175) == pytest.approx(0.231, abs=5e-4)
-
-
 @given(depth=st.floats(0, 2), e_c=positive, d_p=st.floats(0.01, 1))
 def test_dose_and_depth_are_each_other_s_inverse(depth, e_c, d_p):
     assert resin.cure_depth(resin.dose_for_depth(depth, e_c, d_p), e_c, d_p) == pytest.approx(
