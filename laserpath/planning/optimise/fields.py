@@ -411,7 +411,9 @@ class _LitBeside:
 
     def spread(self, points: Any) -> Floats:
         """(rows, columns) dose, mJ/mm², of the points and what is given."""
-        return np.asarray(self.model.spread(points) + self.given)
+        dose = self.model.spread(points)
+        dose += self.given
+        return dose
 
     def pull(self, points: Any, d_dose: Floats, xy: Floats, line_energy: Floats) -> PathGradient:
         """As of the model: what is given does not change."""
