@@ -126,7 +126,7 @@ def solve(
     time_weight: of the write time; None: the weight of the settings' quality.  stopped: by the user, before.
     The losses are those of the path to expose, of all its stages in order; a stop by the user ends them.
     """
-    weight = weight_for(task.settings) if time_weight is None else time_weight
+    weight = weight_for(task) if time_weight is None else time_weight
     edges, path, losses = _EdgeCheck.of(task), start, []
     for stage in stages_of(task):
         if stage.simplified:
@@ -366,7 +366,7 @@ def solve_within(
     ship: makes the program of a solution as it is written, with all passes; that program is measured.
     stopped: the user has stopped already; the start is made executable but not optimised.
     """
-    weight, limit = weight_for(task.settings), task.settings.max_epe_fwhm
+    weight, limit = weight_for(task), task.settings.max_epe_fwhm
     if stopped:
         solution = solve(start, task.within(0), stopped=True)
         doing = "strokes were fitted" if task.settings.initial == "strokes" else "curves were tried"

@@ -229,7 +229,7 @@ def _tried(
     scene, process, settings = task.scene, task.process, task.settings
     objective, model = Objective.of(scene), usual_model(scene.grid, process.spot)
     start = dose_to_size(path, model, objective, process.machine)
-    own = terms_of_path(start, task, weight_for(settings))
+    own = terms_of_path(start, task, weight_for(task))
     schedule = Schedule(iterations, contrast=(process.resin.contrast,) * 2, finish=0.0, stage=PlanPart.TRY)
     bounds = vertex_bounds(scene.grid, process.machine, settings.origin == "centre")
     problem = PathProblem(scene, objective, process, bounds, settings.field_fwhm, own)
@@ -290,7 +290,7 @@ class _Trial:
         scene, process = task.scene, task.process
         objective, model = Objective.of(scene), usual_model(scene.grid, process.spot)
         best = _tried(path, task, ITERATIONS_EACH, progress)
-        time_weight = weight_for(task.settings)
+        time_weight = weight_for(task)
         sent = executable(best, process.spot, process.machine, share_of_peak(time_weight))
         executed = MachineProgram.of(exported(sent, process), process).executed
         unit = unit_of(task.design, task.machine)

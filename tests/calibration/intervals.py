@@ -16,6 +16,7 @@ import numpy as np
 from synthetic import filled_in
 
 from laserpath import Machine, calibration
+from laserpath.base.errors import InputError
 from laserpath.calibration import Fit, Item, Measurements, Options
 from laserpath.calibration.measurements import Levels
 from laserpath.calibration.model import Physics
@@ -49,6 +50,7 @@ class Tally:
     right: int = 0
     sure: int = 0
     wrong: int = 0
+    refused: int = 0
     held: Counter[str] = field(default_factory=Counter)
     asked: Counter[str] = field(default_factory=Counter)
 
@@ -66,7 +68,8 @@ class Tally:
     def row(self) -> str:
         """Counts of shapes, and the percentages of intervals that hold."""
         held = (f"{100 * self.held[n] / self.asked[n]:6.1f}" if self.asked[n] else "     –" for n in NAMES)
-        return f"{self.charts:5} {self.right:5} {self.sure:5} {self.wrong:5}  " + " ".join(held)
+        counts = self.charts, self.right, self.sure, self.wrong, self.refused
+        return " ".join(f"{count:5}" for count in counts) + "   " + " ".join(held)
 
 
 def truth(physics: Physics, name: str) -> float:
@@ -99,16 +102,21 @@ def tallies(
     for seed in seeds:
         rng = np.random.default_rng(seed)
         whole = filled_in(rng, physics, profile, chart=chart, levels=LEVELS, **ERRORS)
-        found["whole"].add(calibration.fit(whole, options), profile, physics)
-        if not wholly_only:
-            found["in part"].add(calibration.fit(in_part(rng, whole), options), profile, physics)
+        measured = {"whole": whole} | ({} if wholly_only else {"in part": in_part(rng, whole)})
+        for what, sizes in measured.items():
+            try:
+                found[what].add(calibration.fit(sizes, options), profile, physics)
+            except InputError:
+                found[what].refused += 1
     return found
 
 
 def main() -> None:
     charts, first = (int(word) for word in (*sys.argv[1:3], *("100", "0")[len(sys.argv) - 1 :]))
     items = [item for item in calibration.chart().items if item.kind != "pair"]
-    sys.stdout.write(f"{'':20} charts right  sure wrong   " + " ".join(f"{n[:6]:>6}" for n in NAMES) + "\n")
+    sys.stdout.write(
+        f"{'':20} charts right  sure wrong refused " + " ".join(f"{n[:6]:>6}" for n in NAMES) + "\n"
+    )
     for name in TRUTHS:
         for what, tally in tallies(name, range(first, first + charts), items).items():
             sys.stdout.write(f"{name:9} {what:9} {tally.row()}\n")

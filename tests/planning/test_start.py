@@ -218,17 +218,18 @@ def test_strokes_are_taken_if_they_score_better(better, monkeypatch):
     weights = []
 
     def untouched(path, task, *_):
-        weights.append(weight_for(task.settings))
+        weights.append(weight_for(task))
         return path
 
     monkeypatch.setattr(start, "_tried", untouched)
     monkeypatch.setattr(start._Trial, "of", classmethod(scored))
-    found = start_curve(Task.of(BEND, PROCESS, replace(AUTO, iterations=1)))
+    task = Task.of(BEND, PROCESS, replace(AUTO, iterations=1))
+    found = start_curve(task)
     assert found.initial == ("strokes" if better else "auto")
     assert found.path.on.any()
     # All are compared by one weight of the time, and what is taken is then optimised by its own.
-    own = [weight_for(replace(AUTO, initial="strokes"))] if better else []
-    assert weights == [weight_for(AUTO)] * (len(weights) - len(own)) + own
+    own = [weight_for(replace(task, settings=replace(AUTO, initial="strokes")))] if better else []
+    assert weights == [weight_for(task)] * (len(weights) - len(own)) + own
 
 
 def test_the_optimiser_continues_where_the_trials_ended():

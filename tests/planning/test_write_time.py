@@ -10,8 +10,9 @@ from builders import design, path
 import gcode
 from laserpath.base.entry_points import QUALITIES
 from laserpath.machine import convert
-from laserpath.planning.optimise.loss import TIME_WEIGHTS, WriteTimeTerm
-from laserpath.types import Machine
+from laserpath.planning.optimise.loss import TIME_WEIGHTS, WriteTimeTerm, weight_for
+from laserpath.planning.task import Task
+from laserpath.types import Machine, Process, Settings, Spot
 
 MACHINE = Machine()
 SQUARE = design(shapely.box(1, 1, 2, 2))
@@ -41,6 +42,19 @@ def test_a_slow_link_changes_nothing():
         for machine in (slow, MACHINE)
     ]
     assert both[0] == both[1]
+
+
+@pytest.mark.parametrize(
+    ("acceleration", "width", "times"), [(500, 0.1, 1), (1500, 0.1, 3**0.5), (1e5, 0.1, 2), (1500, 0.002, 1)]
+)
+def test_time_weighs_more_behind_a_shaper_in_proportion_to_what_the_head_reaches(acceleration, width, times):
+    fast = replace(Machine(dialect="klipper"), acceleration=(acceleration, acceleration))
+    shaped = replace(fast, shapers=(gcode.motion.Shaper("mzv", 50.0),) * 2)
+    plain, other = (
+        weight_for(Task.of(SQUARE, Process(Spot(width), machine=machine), Settings()))
+        for machine in (fast, shaped)
+    )
+    assert other / plain == pytest.approx(times)
 
 
 def test_every_quality_has_a_weight_and_fine_the_smallest():

@@ -47,7 +47,7 @@ Listener = Callable[[Progress], None]
 
 _MOVING, _STILL = (0.35, 0.35), (0.15, 0.15)
 """Shares of the iterations for each round with moving and with fixed vertices; each begins with an
-execution."""
+execution. Behind an input shaper vertices move in all of them."""
 
 _LOST_DOT_FWHM = 0.5
 """Extent of a stroke up to which it is slowed down if it is lost: a longer one is no dot."""
@@ -115,7 +115,9 @@ def refined(
     )
     best, stopped = cut_at_borders(_split(path, task), problem.partition), False
     first = _feasible(best, task)
-    for still, shares in ((task.follows, _MOVING), (True, _STILL)):
+    # Behind an input shaper no places are chosen later, so vertices move to the end.
+    stands = task.follows or convert.controller(task.machine).impulses is None
+    for still, shares in ((task.follows, _MOVING), (stands, _STILL)):
         if still:
             # As the controller would round it; and moving vertices may have crowded the link.
             best = _filled(_feasible(best, task), task) if losses else first
@@ -134,6 +136,8 @@ def refined(
             losses.append(done.loss)
     if not losses:
         return Learned(first, np.zeros(0))
+    if not stands:
+        best = _feasible(best, task)
     whole = task.overview
     if whole is not scene:
         objective = Objective.of(whole, objective.edge_weight).at_contrast(objective.contrast)
