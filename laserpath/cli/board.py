@@ -304,27 +304,18 @@ def _without(given: Sequence[str], names: Sequence[str]) -> Iterator[str]:
 
 def _summary(plans: BoardPlans, written: Sequence[Path]) -> None:
     """Print a row for each layer: its order, verdict, edge error and time; and the time of all."""
-    from rich.console import Console
-    from rich.table import Table
-
     from laserpath.report.figure_table import ROWS, cell
     from laserpath.report.wording import duration
 
-    first = next(iter(plans.plans.values()))
-    fwhm = first.page_data.fwhm
-    table = Table(
-        caption=f"(as executed; in brackets: in FWHM of the spot, {fwhm:g} mm)", caption_justify="left"
-    )
-    for heading in ("", "layer", "print", ROWS["epe_mean"].name, ROWS["epe_p95"].name, "write time"):
-        table.add_column(heading, justify="left" if heading in ("", "layer", "print") else "right")
-    console = Console(highlight=False, markup=False)
+    fwhm, rows = next(iter(plans.plans.values())).page_data.fwhm, []
     for number, (kind, one) in enumerate(plans.plans.items(), 1):
         figures, seconds = one.report.executed.as_dict(), one.report.executed.motion.write_time
         cells = (cell(key, figures, fwhm) for key in ("epe_mean", "epe_p95"))
-        table.add_row(str(number), kind, one.verdict[0], *cells, duration(seconds))
-        console.print(f"{kind} {show.what_cures(one)}. {one.verdict[1]}", soft_wrap=True)
-    table.add_row("", "all", "", "", "", duration(plans.write_time))
-    console.print(table)
+        rows.append([str(number), kind, one.verdict[0], *cells, duration(seconds)])
+        click.echo(f"{kind} {show.what_cures(one)}. {one.verdict[1]}")
+    rows.append(["", "all", "", "", "", duration(plans.write_time)])
+    headings = ("", "layer", "print", ROWS["epe_mean"].name, ROWS["epe_p95"].name, "write time")
+    show.tell_table(headings, rows, f"(as executed; in brackets: in FWHM of the spot, {fwhm:g} mm)", left=3)
     show.tell_written(written)
 
 

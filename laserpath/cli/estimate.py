@@ -160,26 +160,17 @@ def _say_notes(whole: Forecast, talk: show.Talk) -> None:
 
 def _print_table(found: Sequence[_Expected]) -> None:
     """A row for each layer, and one for all."""
-    from rich.console import Console
-    from rich.table import Table
-
     from laserpath.report.wording import number
 
-    table = Table("", "layer")
-    for heading in ("to expose", "to plan", "memory", "to write"):
-        table.add_column(heading, justify="right")
-    whole = _together(found)
-    rows = [(part.name if (part := one.design.part) else "", one.exposed, one.forecast) for one in found]
-    for k, (name, exposed, expected) in enumerate([*rows, ("all", sum(row[1] for row in rows), whole)], 1):
-        table.add_row(
-            str(k) if k <= len(rows) else "",
-            name,
-            f"{figure(exposed, 3)} mm²",
-            show.rough(expected.plan_seconds),
-            f"{number(expected.memory / 1e9, 1)} GB",
-            show.rough(expected.write_seconds),
-        )
-    Console(highlight=False, markup=False).print(table)
+    def row(place: str, name: str, exposed: float, expected: Forecast) -> list[str]:
+        times = [show.rough(seconds) for seconds in (expected.plan_seconds, expected.write_seconds)]
+        memory = f"{number(expected.memory / 1e9, 1)} GB"
+        return [place, name, f"{figure(exposed, 3)} mm²", times[0], memory, times[1]]
+
+    each = [(part.name if (part := one.design.part) else "", one.exposed, one.forecast) for one in found]
+    rows = [row(str(number), *one) for number, one in enumerate(each, 1)]
+    rows.append(row("", "all", sum(one.exposed for one in found), _together(found)))
+    show.tell_table(("", "layer", "to expose", "to plan", "memory", "to write"), rows, left=2)
 
 
 def _estimates(

@@ -198,26 +198,17 @@ def reported_last(each: Sequence[Forecast]) -> list[Forecast]:
 
 def _parts_summary(plans: ColourPlans, written: Sequence[Path]) -> None:
     """Print the verdict on each plan, a table of their figures, and the files written."""
-    from rich.console import Console
-    from rich.table import Table
-
     from laserpath.report.figure_table import ROWS, Shown, cell, keys_of
 
-    first = plans.plans[0]
-    fwhm = first.page_data.fwhm
-    table = Table(
-        caption=f"(as executed; in brackets: in FWHM of the spot, {fwhm:g} mm)", caption_justify="left"
+    fwhm = plans.plans[0].page_data.fwhm
+    for one in plans.plans:
+        click.echo(f"{one.design.name} {show.what_cures(one)}. {one.verdict[1]}")
+    figures = {one.design.name: one.report.executed.as_dict() for one in plans.plans}
+    rows = (
+        [ROWS[key].name, *(cell(key, one, fwhm) for one in figures.values())]
+        for key in keys_of(Shown.TERMINAL)
     )
-    table.add_column()
-    for one in plans.plans:
-        table.add_column(one.design.name, justify="right")
-    for key in keys_of(Shown.TERMINAL):
-        cells = (cell(key, one.report.executed.as_dict(), fwhm) for one in plans.plans)
-        table.add_row(ROWS[key].name, *cells)
-    console = Console(highlight=False, markup=False)
-    for one in plans.plans:
-        console.print(f"{one.design.name} {show.what_cures(one)}. {one.verdict[1]}", soft_wrap=True)
-    console.print(table)
+    show.tell_table(["", *figures], rows, f"(as executed; in brackets: in FWHM of the spot, {fwhm:g} mm)")
     show.tell_written(written)
 
 

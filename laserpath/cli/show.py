@@ -165,34 +165,43 @@ def busy(name: str, *, hidden: bool = False) -> Iterator[None]:
         yield
 
 
-def summary(plan: Plan, written: Iterable[Path]) -> None:
-    """Print the table of figures and the files written."""
+def tell_table(
+    headings: Iterable[str], rows: Iterable[Iterable[str]], caption: str | None = None, left: int = 1
+) -> None:
+    """Print a table. left: how many columns are of words; the others are of numbers, and end at the right."""
     from rich.console import Console
     from rich.table import Table
 
+    table = Table(caption=caption, caption_justify="left")
+    for number, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if number < left else "right")
+    for row in rows:
+        table.add_row(*row)
+    Console(highlight=False, markup=False).print(table)
+
+
+def summary(plan: Plan, written: Iterable[Path]) -> None:
+    """Print the table of figures and the files written."""
     from laserpath.physics import optics
     from laserpath.report.figure_table import ROWS, Shown, cell, keys_of, means_explained
     from laserpath.report.wording import rounded
 
     fwhm = optics.fwhm(plan.process.spot)
     caption = f"({plan.settings.quality} quality; in brackets: in FWHM of the spot, {fwhm:g} mm)"
-    table = Table(caption=caption, caption_justify="left")
-    table.add_column()
-    columns = _columns(plan)
-    for heading in columns:
-        table.add_column(heading, justify="right")
-    for key in keys_of(Shown.TERMINAL):
-        table.add_row(ROWS[key].name, *(cell(key, one.as_dict(), fwhm) for one in columns.values()))
-    console = Console(highlight=False, markup=False)
-    console.print(f"{plan.design.name} {what_cures(plan)}", soft_wrap=True)
-    console.print(plan.verdict[1], soft_wrap=True)
-    console.print(table)
-    for name, why in means_explained((name, one.as_dict()) for name, one in columns.items()):
-        console.print(f"{name.capitalize()}: {why}", soft_wrap=True)
+    columns = {heading: one.as_dict() for heading, one in _columns(plan).items()}
+    click.echo(f"{plan.design.name} {what_cures(plan)}")
+    click.echo(plan.verdict[1])
+    rows = (
+        [ROWS[key].name, *(cell(key, one, fwhm) for one in columns.values())]
+        for key in keys_of(Shown.TERMINAL)
+    )
+    tell_table(["", *columns], rows, caption)
+    for name, why in means_explained(columns.items()):
+        click.echo(f"{name.capitalize()}: {why}")
     if why := rounded(plan.report.inspection, fwhm):
-        console.print(f"As executed: {why}", soft_wrap=True)
+        click.echo(f"As executed: {why}")
     if plan.report.limit:
-        console.print(at_best(plan, plan.report.limit), soft_wrap=True)
+        click.echo(at_best(plan, plan.report.limit))
     if plan.sensitivity:
         tell_sensitivity(plan.sensitivity, plan.process)
     tell_written(written)

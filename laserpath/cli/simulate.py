@@ -259,31 +259,26 @@ def simulate(context: click.Context, /, file: str, **given: Any) -> None:
 
 def _simulation_summary(simulation: Simulation, written: Iterable[Path]) -> None:
     """Print the table of figures and the files written."""
-    from rich.console import Console
-    from rich.table import Table
-
     from laserpath.physics import optics
     from laserpath.report.figure_table import ROWS, Shown, cell, keys_of, means_explained
     from laserpath.simulation.result import another_power, what_it_is
 
     fwhm, content = optics.fwhm(simulation.process.spot), simulation.as_dict()
     caption = f"(in brackets: in FWHM of the spot, {fwhm:g} mm)" if simulation.design else None
-    table = Table(caption=caption, caption_justify="left")
-    table.add_column()
-    table.add_column("as executed", justify="right")
-    for key in (key for key in keys_of(Shown.SIMULATION) if key in content["executed"]):
-        table.add_row(ROWS[key].name, cell(key, content["executed"], fwhm))
-    console = Console(highlight=False, markup=False)
-    console.print(f"{simulation.name}: {what_it_is(simulation)}", soft_wrap=True)
-    console.print(table)
-    for name, why in means_explained([("As executed", content["executed"])]):
-        console.print(f"{name}: {why}", soft_wrap=True)
+    executed = content["executed"]
+    click.echo(f"{simulation.name}: {what_it_is(simulation)}")
+    known = (key for key in keys_of(Shown.SIMULATION) if key in executed)
+    show.tell_table(
+        ["", "as executed"], ([ROWS[key].name, cell(key, executed, fwhm)] for key in known), caption
+    )
+    for name, why in means_explained([("As executed", executed)]):
+        click.echo(f"{name}: {why}")
     if simulation.depth:
         from laserpath.report.depth import said
 
-        console.print(said(simulation.depth, simulation.process.resin.done)[1], soft_wrap=True)
+        click.echo(said(simulation.depth, simulation.process.resin.done)[1])
     if simulation.best:
-        console.print(f"Another power? {another_power(simulation)}", soft_wrap=True)
+        click.echo(f"Another power? {another_power(simulation)}")
     if simulation.sensitivity:
         show.tell_sensitivity(simulation.sensitivity, simulation.process)
     show.tell_written(written)
@@ -346,9 +341,6 @@ def compare(programs: tuple[str, ...], **given: Any) -> None:
 
 def _comparison_summary(comparison: Comparison, written: Iterable[Path]) -> None:
     """Print the figures side by side, and the files written."""
-    from rich.console import Console
-    from rich.table import Table
-
     from laserpath.physics import optics
     from laserpath.report.figure_table import ROWS
     from laserpath.simulation.comparison import explained, headline
@@ -356,18 +348,13 @@ def _comparison_summary(comparison: Comparison, written: Iterable[Path]) -> None
     fwhm = optics.fwhm(comparison.process.spot)
     caption = f"(as executed; ✓ the best; × relative to {comparison.names[0]}"
     caption += f"; in brackets: in FWHM of the spot, {fwhm:g} mm)" if comparison.design else ")"
-    table = Table(caption=caption, caption_justify="left")
-    table.add_column()
-    for name in comparison.names:
-        table.add_column(name, justify="right")
-    for row in comparison.rows:
-        table.add_row(ROWS[row.key].name, *(_cell(row, k, fwhm) for k in range(len(comparison.names))))
-    console = Console(highlight=False, markup=False)
     for sentence in headline(comparison):
-        console.print(sentence, soft_wrap=True)
-    console.print(table)
+        click.echo(sentence)
+    columns = range(len(comparison.names))
+    rows = ([ROWS[row.key].name, *(_cell(row, k, fwhm) for k in columns)] for row in comparison.rows)
+    show.tell_table(["", *comparison.names], rows, caption)
     for name, why in explained(comparison):
-        console.print(f"{name}: {why}", soft_wrap=True)
+        click.echo(f"{name}: {why}")
     show.tell_written(written)
 
 
