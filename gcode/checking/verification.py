@@ -226,10 +226,10 @@ class _MoveTable:
 
 def _due(layout: LineLayout, dialect: Dialect, s_max: float) -> _MoveTable:
     """The rows of the layout that move the head, and dwells."""
-    rows = np.flatnonzero((layout.kind != Kind.DWELL) | (layout.numbers[:, _DWELL] > 0))
+    rows = np.flatnonzero((layout.kind != Kind.DWELL) | (layout.numbers[_DWELL] > 0))
 
     def number(j: int) -> Floats:
-        found: Floats = layout.numbers[rows, j] * 10.0 ** -layout.decimals[j]
+        found: Floats = layout.numbers[j][rows] * 10.0 ** -layout.decimals[j]
         return found
 
     kind, unit, powers = layout.kind[rows], dialect.unit, number(_S)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
 
@@ -49,6 +50,8 @@ _SAME_FWHM = 1 / 100
 """Tolerance, in FWHM, within which layers count as equal; a larger one plans fewer layers."""
 _SAME_HEIGHT = 1e-3
 """mm, the last digit of programs: heights that differ by less are equal."""
+_EXECUTED = 20
+"""Layers that are executed at once for their time: more take more memory."""
 _LISTED = 5
 _FIRST = 2.0
 """Height of the lowest layer, in layers, above which it is taken for that of the plate, not a thickness."""
@@ -175,9 +178,15 @@ class LayerPlans:
 
     @cached_property
     def write_time(self) -> float:
-        """Seconds that the machine takes for all layers."""
+        """Seconds that the machine takes for all layers.
+
+        Some layers at a time, as if each of these groups began a program: hundredths of a second differ.
+        """
         process = self.stack.process
-        return write_time(_stacked(self.stack.z, self.programs, process, self.settle), process)
+        moves = _stacked(self.stack.z, self.programs, process, self.settle)
+        rows = [row for row, _ in moves.comments]  # of the first moves of layers
+        ends = [0, *rows[_EXECUTED::_EXECUTED], len(moves)]
+        return sum(write_time(moves.span(first, last), process) for first, last in pairwise(ends))
 
     def write(self, folder: str | Path = ".", *, apart: bool = False) -> tuple[Path, ...]:
         """Write NAME.gcode; apart: instead NAME-001.gcode … for each layer, all or none. Returns the paths.

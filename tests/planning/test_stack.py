@@ -21,6 +21,7 @@ from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.config import project, request
 from laserpath.machine import convert
+from laserpath.planning import stack as stacks
 from laserpath.planning.stack import same, stacked
 from laserpath.types import Design, Kinetics, Machine, Process, Resin, Settings, Spot
 
@@ -235,3 +236,11 @@ def test_bottom_layers_get_more_light_than_those_above_and_are_planned_by_themse
     assert "z 0.05 to 0.2 mm, the lowest 2 with 3 times the critical dose" in said
     assert done.stack.bottom([0]) == ", the lowest with 3 times the critical dose"
     assert not done.stack.bottom([2, 3])
+
+
+def test_the_time_of_many_layers_is_that_of_all_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the hundredths of a second in which a program begins, however many are executed at once."""
+    done = cone("grbl")
+    whole = done.write_time
+    monkeypatch.setattr(stacks, "_EXECUTED", 1)
+    assert replace(done).write_time == pytest.approx(whole, abs=3 * 0.05)
