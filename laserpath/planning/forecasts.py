@@ -186,8 +186,9 @@ def _lighter(full: Forecast, task: Task) -> tuple[str, ...]:
         for both, unit in (((light.plan_seconds, full.plan_seconds), 60), ((memory, full.memory), 1e9))
     )
     return (
-        f"pixels_per_fwhm = {COARSEST:g} in laserpath.toml takes about {times[0]} min and {sizes[0]} GB "
-        f"instead of {times[1]} min and {sizes[1]} GB, with edges computed less finely{parts}",
+        f"pixels_per_fwhm = {COARSEST:g} in laserpath.toml plans {task.design.name!r} in about "
+        f"{times[0]} min and {sizes[0]} GB instead of {times[1]} min and {sizes[1]} GB, with edges computed "
+        f"less finely{parts}",
     )
 
 

@@ -125,7 +125,9 @@ def test_a_long_plan_of_a_sparse_drawing_says_what_takes_less(monkeypatch: pytes
     (advice,) = forecast(chip, PROCESS, many).warnings
     followed = forecast(chip, PROCESS, replace(many, pixels_per_fwhm=3.0))
     assert followed.warnings == (), "and then there is no more to say"
-    said = re.match(r"pixels_per_fwhm = 3 in laserpath\.toml takes about (\S+) min and (\S+) GB inst", advice)
+    said = re.match(
+        r"pixels_per_fwhm = 3 in laserpath\.toml plans 'chip' in about (\S+) min and (\S+) GB inst", advice
+    )
     assert said
     assert float(said[1]) == pytest.approx(followed.plan_seconds / 60, rel=0.1)
     assert float(said[2]) == pytest.approx(followed.memory / 1e9, rel=0.1)
