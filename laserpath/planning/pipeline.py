@@ -250,8 +250,8 @@ def worse_than_start(executed: Measurement, start: Measurement, task: Task) -> s
     """A sentence if a print has a larger mean edge error than its start's, or more edges missing; else ''.
 
     Both are as executed, and a corner that the spot rounds off is not missing. Some edges more are no reason
-    if the start prints much more of the area wrongly. A larger mean edge error is none if the plan keeps the
-    tolerance asked for: the user wants the fastest such plan.
+    if the start prints much more of the area wrongly, or has more faults, such as cut tracks. A larger mean
+    edge error is none if the plan keeps the tolerance asked for: the user wants the fastest such plan.
     """
     figures, before = executed.figures, start.figures
     limit = task.settings.max_epe_fwhm
@@ -264,6 +264,9 @@ def worse_than_start(executed: Measurement, start: Measurement, task: Task) -> s
             for one in (executed, start)
         )
     if nearer and (gone <= gone_before or before.iou < figures.iou - _WRONG):
+        return ""
+    # A large design has thousands of edges, of which a few that are missing tell less than what they do.
+    if nearer and len(inspect(executed, task.scene).faults) < len(inspect(start, task.scene).faults):
         return ""
     micrometres = 1000 * task.scene.fwhm
     now, then = (f"{number(micrometres * one.epe_mean, 2)} µm" for one in (figures, before))

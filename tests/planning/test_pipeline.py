@@ -125,6 +125,10 @@ def test_some_edges_more_are_no_reason_to_ship_a_start_that_prints_much_more_wro
         before = replace(start, figures=replace(start.figures, iou=iou))
         now = replace(worse, figures=replace(figures, iou=0.93))
         assert bool(pipeline.worse_than_start(now, before, task)) == shipped
+    # Nor are they if the start has lost a contact.
+    before = replace(start, figures=replace(start.figures, iou=0.9), dose=start.dose.copy())
+    before.dose[: before.dose.shape[0] // 2] = 0
+    assert not pipeline.worse_than_start(now, before, task)
 
 
 @pytest.mark.slow
