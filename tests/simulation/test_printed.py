@@ -211,8 +211,9 @@ def test_a_print_that_has_shrunk_as_its_resin_does_asks_for_nothing(known: dict[
     fit = laserpath.fit_photograph(as_simulated, photo, **known)
     assert fit.pixel == pytest.approx(PIXEL, rel=2e-3 if known else 6e-3)
     assert fit.width[0] == pytest.approx(1.0, abs=0.05)
-    assert fit.dose == pytest.approx((1, 1, 1), abs=0.05)
-    assert fit.before < 0.04 * FWHM, "a pixel of the print that is made up here"
+    # A pixel of the print that is made up here is 0.04 FWHM: 6 % of the dose where u rises by 1.5 in one.
+    assert fit.dose == pytest.approx((1, 1, 1), abs=0.07)
+    assert fit.before < 0.04 * FWHM
 
 
 @slow
