@@ -303,11 +303,13 @@ def test_it_is_dark_between_layers(stack: tuple[str, gcode.Moves]) -> None:
     assert len(climbs) == 3
     assert not moves.on[np.diff(moves.z) != 0].any()
     assert (np.diff(moves.xy, axis=0)[climbs] == 0).all(), "straight up, before it goes anywhere"
-    settles = [3.0, 0.0, 0.05]
-    assert moves.dwell[moves.still].tolist() == settles + [0.0, *settles] * 3, (
-        "it stops, climbs, settles, and rests before the path"
+    assert moves.dwell[moves.still].tolist() == [3.0, 0.0] + [0.0, 3.0, 0.0] * 3, (
+        "it stops, climbs and settles"
     )
     assert not moves.on[moves.still].any()
+    lit = np.flatnonzero(moves.on)
+    begins = [lit[0], *lit[np.searchsorted(lit, climbs)]]
+    assert not any(moves.on[k - 1] or moves.still[k - 1] for k in begins), "a dark move leads into the path"
 
 
 @pytest.mark.slow
