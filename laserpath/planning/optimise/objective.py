@@ -241,14 +241,14 @@ class Objective:
 
     def __call__(self, dose: Floats) -> tuple[float, Floats]:
         """(loss, ∂loss/∂D), the slope per unit of dose and in the dtype of `dose`."""
-        slope = np.zeros_like(dose)
+        slope, per_critical = np.zeros_like(dose), 1 / self.scene.critical_dose
 
         def strip(rows: slice) -> float:
-            return self._strip(dose[rows], rows, slope[rows])
+            return self._strip(dose[rows], rows, per_critical, slope[rows])
 
         loss = self.scale * sum(_each(strip, _strips(dose)))
         if self.edge is not None:
-            loss += self.edge.add(dose, 1 / self.scene.critical_dose, self.edge_weight, slope)
+            loss += self.edge.add(dose, per_critical, self.edge_weight, slope)
         return loss, slope
 
     def at_factors(self, dose: Floats, factors: Floats) -> Floats:
@@ -257,7 +257,7 @@ class Objective:
 
         def strip(rows: slice) -> Floats:
             part, unused = dose[rows], np.zeros_like(dose[rows])
-            return np.array([self._area(part, rows, per, unused) for per in per_critical])
+            return np.array([self._strip(part, rows, per, unused) for per in per_critical])
 
         loss: Floats = self.scale * sum(_each(strip, _strips(dose)))
         if self.edge is not None:
@@ -273,12 +273,8 @@ class Objective:
                 loss += weight * (1 / (1 + np.exp(-self.contrast * (d * u - 1))) - coverage) ** 2
             yield rows, self.scale * loss
 
-    def _strip(self, dose: Floats, rows: slice, slope: Floats) -> float:
-        """The loss of some rows, without `scale`; their part of ∂L/∂D is added to `slope`."""
-        return self._area(dose, rows, 1 / self.scene.critical_dose, slope)
-
-    def _area(self, dose: Floats, rows: slice, per_critical: float, slope: Floats) -> float:
-        """`_strip` of u = `per_critical` D."""
+    def _strip(self, dose: Floats, rows: slice, per_critical: float, slope: Floats) -> float:
+        """The loss of rows at u = `per_critical` D, without `scale`; add their part of ∂L/∂D to `slope`."""
         over = replace(self.over, per_critical=per_critical)
         loss = area(dose, self.scene.coverage[rows], per_critical, self.contrast, _WINDOW, self.scale, slope)
         return float(loss + OVER_DOSE_WEIGHT * over.add(dose, slope))
