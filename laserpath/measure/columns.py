@@ -244,10 +244,9 @@ class Curing:
         needed = law.above(self._e_c, (1 - _NEARLY) * thickness[k])
         doses = self._doses.pop(k)[::-1]  # from layer k up
         for count in range(1, len(doses) + 1):
-            so_far = np.zeros_like(doses[0])
-            for number in reversed(range(count)):
-                so_far = law.below(so_far, thickness[k + number + 1]) if number + 1 < count else so_far
-                so_far = so_far + doses[number]
+            so_far = doses[count - 1]
+            for number in reversed(range(count - 1)):
+                so_far = law.below(so_far, thickness[k + number + 1]) + doses[number]
             if np.mean(so_far >= needed) >= _MOST:
                 return count - 1
         return None
