@@ -472,11 +472,9 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
         file, values = inputs(design, given)
         if not is_part(file):
             check_parts(file, given, values)
-        process = request.process_of(values)
-        fwhm = optics.fwhm(process.spot)
-        settings = request.settings_of(values, fwhm)
+        process, settings = request.process_and_settings_of(values)
         talk = show.Talk(quiet=given["quiet"], verbose=given["verbose"])
-        talk.more(f"spot {fwhm:g} mm; {process.resin.name}; {process.machine.name}")
+        talk.more(f"spot {optics.fwhm(process.spot):g} mm; {process.resin.name}; {process.machine.name}")
         join_cluster(context, given["scheduler"], talk)
         _check_printed(file, given, values)
         job = Job(file, given, values, process, settings, folder, talk, interrupts.check, interrupts.kept)

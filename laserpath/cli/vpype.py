@@ -20,7 +20,7 @@ from laserpath.cli.options import DESIGN, FILES, OUTPUT, PLAN, PROCESS
 from laserpath.config import request, values
 
 if TYPE_CHECKING:
-    from laserpath.types import Design
+    from laserpath.types import Design, Spot
 
 _LINES: Options = {
     "Line work": {
@@ -84,14 +84,11 @@ laserpath.help_group = "Output"  # type: ignore[attr-defined]  # under which vpy
 def _plan(document: vpype.Document, given: dict[str, Any]) -> None:
     from laserpath import plan
     from laserpath.base.files import check_folder, check_places
-    from laserpath.physics import optics
     from laserpath.planning import paths_of
 
     folder = check_folder(given["output"])
-    process = request.process_of(given)
-    fwhm = optics.fwhm(process.spot)
-    settings = request.settings_of(given, fwhm)
-    drawn = _design(document, given, fwhm)
+    process, settings = request.process_and_settings_of(given)
+    drawn = _design(document, given, process.spot)
     check_places(paths_of(drawn.name, folder, frame=given["frame"], project=False))
     talk = show.Talk(quiet=given["quiet"], verbose=given["verbose"])
     talk.tell(show.in_short(drawn))
@@ -111,10 +108,11 @@ def _plan(document: vpype.Document, given: dict[str, Any]) -> None:
         talk.warn(missed)
 
 
-def _design(document: vpype.Document, given: dict[str, Any], fwhm: float) -> Design:
+def _design(document: vpype.Document, given: dict[str, Any], spot: Spot) -> Design:
     """The line work of the document as a design."""
     from laserpath.cli.plugins.linework import PX, PenLayer, design
-    from laserpath.design.reading import FLATTEN_FWHM
+    from laserpath.design import tolerance_for
+    from laserpath.physics import optics
 
     if given["follow"] and given["fill"]:
         raise InputError("--fill cannot be used with --follow, which exposes lines alone")
@@ -122,10 +120,10 @@ def _design(document: vpype.Document, given: dict[str, Any], fwhm: float) -> Des
     for number in vpype_cli.multiple_to_layer_ids(given["layer"], document):
         collection = document.layers[number]
         own = collection.property(vpype.METADATA_FIELD_PEN_WIDTH)
-        pen = given["stroke"] or (None if given["fill"] else PX * own if own else fwhm)
+        pen = given["stroke"] or (None if given["fill"] else PX * own if own else optics.fwhm(spot))
         layers.append(PenLayer([line.copy() for line in collection], pen, given["fill"]))
     size = document.page_size
     page = (float(size[0]), float(size[1])) if size and math.prod(size) > 0 else None
     source = document.property(vpype.METADATA_FIELD_SOURCE)
     name = Path(str(source)).stem if source else "vpype"
-    return design(layers, page, name or "vpype", FLATTEN_FWHM * fwhm, follow=given["follow"])
+    return design(layers, page, name or "vpype", tolerance_for(spot), follow=given["follow"])
