@@ -461,9 +461,8 @@ class Sensitivity:
         None if it does not hang on that.
         """
         moments = [one.figures.dose_max for one in self.disturbed if one.cause == "moments"]
-        return (
-            (min(*moments, self.planned.dose_max), max(*moments, self.planned.dose_max)) if moments else None
-        )
+        doses = (self.planned.dose_max, *moments)
+        return (min(doses), max(doses)) if moments else None
 
     def gain(self, improved: Variation) -> float:
         """Share of the mean edge error that a better machine takes away; negative if it adds to it."""
