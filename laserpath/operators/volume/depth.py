@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from laserpath.base.arrays import Floats
+from laserpath.base.arrays import Floats, block_means
 from laserpath.base.checks import finite_array
 from laserpath.base.errors import InputError, figure, one_line
 from laserpath.operators.volume.marcher import Cameras, March, RayMarcher
@@ -240,7 +240,7 @@ def _sampled(cured: CuredDepth) -> tuple[Floats, Floats, Floats]:
     above = np.empty((_DEEP, n, m))
     for k in range(_DEEP):  # one slice at a time: all at once take as much memory as the full grid's
         layer = cured.above_threshold(z[k : k + 1], (part[0], part[1]))[0, : n * block, : m * block]
-        above[k] = layer.reshape(n, block, m, block).mean(axis=(1, 3))
+        above[k] = block_means(layer, block)
     x, y = (one[: k * block].reshape(k, block).mean(axis=1) for one, k in ((x, m), (y, n)))
     return x, y, above
 
