@@ -221,10 +221,9 @@ def marks(design: str, **given: Any) -> None:
     from laserpath.design.marks import keep, table
     from laserpath.machine.framing import dim_tour, tour
 
-    folder, talk = Path(given["output"]), Talk(quiet=given["quiet"])
     if given["dim"] and (given["wait"] is None or given["each"]):
         raise InputError("--dim needs --wait with it, and no --each: what light leaves grows with its time")
-    check_folder(folder)
+    folder, talk = check_folder(given["output"]), Talk(quiet=given["quiet"])
     file, every = plan.inputs(design, given)
     process = request.process_of(every)
     found, places = _places(file, every, process, talk)
