@@ -147,8 +147,8 @@ class _Sweep:
             for colour in (0, 1):
                 now = [(field, own) for field, own in owned if field.colour == colour]
                 # All fields of one colour begin with the same, however many are done at the same time.
-                path, done, begun = self.path, len(histories), [0]
-                jobs = self._jobs(now, path, begun)
+                coming, done = deque(now), len(histories)
+                jobs = self._jobs(coming, self.path)
                 changes = deque[tuple[PlanField, Sequence[Floats]]]()
                 for (field, own), found in zip(
                     now, self._solved(jobs, progress, done, len(owned)), strict=True
@@ -156,12 +156,12 @@ class _Sweep:
                     self._take(field, own, found)
                     changes.append((field, found.change))
                     # Windows of one colour meet at corners: those of the row before and of the next one.
-                    self._shine(changes, begun[0] - 1)
+                    rows = coming[0][0].index[0] - 1 if coming else self._partition.counts[0]
+                    self._shine(changes, rows)
                     histories.append(found.loss)
                     converged = converged and found.converged
                     if found.stopped:
                         raise KeyboardInterrupt
-                self._shine(changes, self._partition.counts[0])
         except KeyboardInterrupt:
             stopped, converged = True, False
         loss = _added(histories)
@@ -185,13 +185,10 @@ class _Sweep:
                 found.append((field, own.of_whole(some.line, some.vertex)))
         return found
 
-    def _jobs(
-        self, fields: Sequence[tuple[PlanField, _Own]], path: EnergyPath, begun: list[int]
-    ) -> Iterator[FieldJob]:
-        """What fields optimise, made when it is needed. begun: holds the row of the latest."""
-        for field, own in fields:
-            begun[0] = field.index[0]
-            yield self._job(field, own, path)
+    def _jobs(self, coming: deque[tuple[PlanField, _Own]], path: EnergyPath) -> Iterator[FieldJob]:
+        """What fields optimise, made when it is needed. coming: is left with those of which none is made."""
+        while coming:
+            yield self._job(*coming.popleft(), path)
 
     def _job(self, field: PlanField, own: _Own, path: EnergyPath) -> FieldJob:
         """What a field optimises, beside the others of a path and their given light."""
