@@ -369,7 +369,7 @@ def _coarse(dose: Floats, grid: Grid, design: Design, level: float) -> Point:
     target = _raster(design, pitch)
     v, u = _middle_of_best(fftconvolve(field, target.coverage[::-1, ::-1]))
     # Pixel (0, 0) of the full convolution: the last pixel of the design lies on the first of the field.
-    last = np.array(target.grid.origin) + pitch * (np.array(target.grid.shape[::-1]) - 1)
+    last = target.grid.of_pixels(np.array(target.grid.shape[::-1]) - 1)
     x, y = corner + pitch * np.array([u, v]) - last
     return float(x), float(y)
 
