@@ -153,7 +153,9 @@ def directly(moves: gcode.Moves, controller: Klipper, time: np.ndarray) -> np.nd
     )
 
 
-POINTS = st.lists(st.tuples(st.floats(-3, 3), st.floats(-3, 3)), min_size=2, max_size=8)
+PLACE = st.integers(-30_000, 30_000).map(lambda places: places / 10_000)
+"""mm, on the lattice of 0.1 µm: no program names places between, and a move of 1e-9 mm takes no time."""
+POINTS = st.lists(st.tuples(PLACE, PLACE), min_size=2, max_size=8)
 SHAPERS = st.sampled_from(
     [None, *(Shaper(kind, f, z) for kind in KINDS for f in (35.0, 60.0) for z in (0, 0.2))]
 )
