@@ -1,16 +1,22 @@
 """How often a fit finds the shape of the spot, and how often its intervals hold the truth.
 
-    python tests/calibration/intervals.py [CHARTS] [FIRST SEED]
+    python tests/calibration/intervals.py [CHARTS] [--first SEED] [--shapes NAME …] [--whole]
 
 simulates that many charts of each of the spots `TRUTHS`, measured wholly and in part, and prints a table.
+Below each row stand its counts, which add up with those of runs with other seeds, on other machines:
+
+    python tests/calibration/intervals.py --pool FILE …
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 from synthetic import filled_in
@@ -111,16 +117,51 @@ def tallies(
     return found
 
 
+def pooled(files: Sequence[str]) -> dict[tuple[str, str], Tally]:
+    """Shape and 'whole' or 'in part' → the counts of all runs whose outputs these files are."""
+    totals: dict[tuple[str, str], Tally] = {}
+    for line in (line for file in files for line in Path(file).read_text().splitlines()):
+        if not line.startswith("{"):
+            continue
+        counts = json.loads(line)
+        total = totals.setdefault((counts.pop("shape"), counts.pop("measured")), Tally())
+        for name, count in counts.items():
+            if isinstance(count, dict):
+                getattr(total, name).update(count)
+            else:
+                setattr(total, name, getattr(total, name) + count)
+    return totals
+
+
+def show(shape: str, measured: str, tally: Tally, counts: bool) -> None:
+    """Print a row of the table and, if asked for, its counts."""
+    lines = [f"{shape:9} {measured:9} {tally.row()}"]
+    if counts:
+        lines.append(json.dumps({"shape": shape, "measured": measured} | vars(tally)))
+    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.flush()
+
+
 def main() -> None:
-    charts, first = (int(word) for word in (*sys.argv[1:3], *("100", "0")[len(sys.argv) - 1 :]))
-    items = [item for item in calibration.chart().items if item.kind != "pair"]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("charts", nargs="?", type=int, default=100)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--shapes", nargs="+", choices=[*TRUTHS], default=[*TRUTHS])
+    parser.add_argument("--whole", action="store_true")
+    parser.add_argument("--pool", nargs="+", default=[])
+    asked = parser.parse_args()
     sys.stdout.write(
         f"{'':20} charts right  sure wrong refused " + " ".join(f"{n[:6]:>6}" for n in NAMES) + "\n"
     )
-    for name in TRUTHS:
-        for what, tally in tallies(name, range(first, first + charts), items).items():
-            sys.stdout.write(f"{name:9} {what:9} {tally.row()}\n")
-            sys.stdout.flush()
+    for (shape, measured), tally in pooled(asked.pool).items():
+        show(shape, measured, tally, counts=False)
+    if asked.pool:
+        return
+    items = [item for item in calibration.chart().items if item.kind != "pair"]
+    seeds = range(asked.first, asked.first + asked.charts)
+    for shape in asked.shapes:
+        for measured, tally in tallies(shape, seeds, items, wholly_only=asked.whole).items():
+            show(shape, measured, tally, counts=True)
 
 
 if __name__ == "__main__":
