@@ -267,7 +267,8 @@ def stack_of(
     *_, higher = scales(process.resin)
     if drawn and layer is not None:
         of_each = {name: value for name, value in values.items() if name != "layer"}
-        layers = load_stack(file, layer, reading=request.reading_of(of_each, tolerance))
+        reading = request.reading_of(of_each, tolerance)
+        layers = load_stack(file, layer, reading=reading, resin=process.resin)
     else:
         layers = load_part(file, layer, unit=values.get("unit"), tolerance=tolerance, resin=process.resin)
     name = re.sub(r"[*?]+", "", file.stem).strip("-_. ") or "layers"

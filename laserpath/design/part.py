@@ -104,12 +104,13 @@ def is_stack(path: str | os.PathLike[str]) -> bool:
 
 
 def load_stack(
-    pattern: str | os.PathLike[str], layer: float, *, reading: Reading
+    pattern: str | os.PathLike[str], layer: float, *, reading: Reading, resin: Resin | None = None
 ) -> tuple[tuple[float, Design], ...]:
     """A drawing for each layer, for `plan_layers`: (z, area) each, the lowest first.
 
     pattern: of the files' names; numbers in them are in their order, 9 before 10.  layer: thickness, mm.
     reading: of each of them. They keep the coordinates in which they are drawn.
+    resin: in which the part is made; a warning says how thick its layers are exposed if it shrinks along z.
     Raises InputError if there are none, or one cannot be read.
     """
     pattern = Path(pattern)
@@ -120,9 +121,26 @@ def load_stack(
     source = (f"from {pattern.name}", f"{len(files)} drawings, a layer of {layer:.9g} mm each")
     recipe = (f"design = {quoted_path(pattern.name)}", f'layer = ["{layer:.9g}mm"]')
     each = (load(file, tolerance=reading.tolerance, reading=reading) for file in files)
+    place, thicker = str(pattern.absolute()), _thicker(layer, resin)
     return tuple(
-        (round((k + 1) * layer, 9), replace(one, source=source, recipe=recipe, file=str(pattern.absolute())))
+        (
+            round((k + 1) * layer, 9),
+            replace(one, warnings=(*one.warnings, *thicker), source=source, recipe=recipe, file=place),
+        )
         for k, one in enumerate(each)
+    )
+
+
+def _thicker(layer: float, resin: Resin | None) -> tuple[str, ...]:
+    """A sentence if layers, mm, that are cut already are exposed thicker, as the resin shrinks."""
+    shrinkage = 0.0 if resin is None else resin.shrinkage[2]
+    if not shrinkage:
+        return ()
+    exposed = 1000 * layer / (1 - shrinkage)
+    return (
+        f"the layers are cut already, so each is exposed {figure(exposed, 4)} µm thick instead of "
+        f"{figure(1000 * layer, 4)} µm, to be right when the resin has shrunk by {figure(100 * shrinkage)} % "
+        "along z",
     )
 
 
@@ -147,7 +165,7 @@ def _in_order(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", name)]
 
 
-def _slices(path: Path, tolerance: float) -> tuple[tuple[float, Design], ...]:
+def _slices(path: Path, tolerance: float, resin: Resin | None) -> tuple[tuple[float, Design], ...]:
     """The layers of an SL1 archive, as `load_part` gives them: pictures whose white is to be solid.
 
     PrusaSlicer draws the part as seen from above, mirrored if the display is to be, and turned onto its side
@@ -182,10 +200,13 @@ def _slices(path: Path, tolerance: float) -> tuple[tuple[float, Design], ...]:
     return tuple(
         (
             round((k + 1) * layer, 9),
-            Design(area, path.stem, source=source, recipe=recipe, file=str(path.resolve())),
+            Design(
+                area, path.stem, warnings=_thicker(layer, resin), source=source, recipe=recipe,
+                file=str(path.resolve()),
+            ),
         )
         for k, (_, area) in enumerate(found)
-    )
+    )  # fmt: skip
 
 
 def _check_unpacked(archive: zipfile.ZipFile) -> None:
@@ -241,7 +262,8 @@ def load_part(
     unit: of STL and OBJ, which state none: mm, um, nm, cm, in; None: mm, unless the part would then be
     absurdly small or large.  tolerance: mm, to which outlines are simplified.
     resin: in which the part is made. What it shrinks along z is exposed higher (`Resin.shrinkage`), so cuts
-    are closer by that, and layers are as thick as asked for when they are exposed.
+    are closer by that, and layers are as thick as asked for when they are exposed. Those of an archive are
+    thicker then, as a warning says.
     Raises InputError for what cannot be cut: a mesh that is open or empty, a layer thicker than the part.
     """
     path = Path(path)
@@ -249,7 +271,7 @@ def load_part(
     if is_sliced(path):
         if layer is not None or unit is not None:
             raise InputError(f"{path}: it states how thick its layers are, and its unit: give neither")
-        return _slices(path, tolerance)
+        return _slices(path, tolerance, resin)
     if layer is None:
         raise InputError(f"{path}: say how thick its layers are, mm")
     for name, value in (("layer", layer), ("tolerance", tolerance)):

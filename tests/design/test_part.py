@@ -301,6 +301,21 @@ def test_drawings_are_stacked_by_the_numbers_in_their_names(tmp_path: Path) -> N
     assert not is_stack(tmp_path / "slice_9.wkt")
 
 
+def test_layers_that_are_cut_already_say_how_thick_they_are_exposed_if_the_resin_shrinks(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "slice_1.wkt").write_text("POLYGON ((5 5, 6 5, 6 6, 5 6, 5 5))")
+    place = archive(tmp_path / "part.sl1", L_SHAPE, orientation="landscape", mirror=(0, 0))
+    for shrinkage, said in (((0.02, 0.02, 0.0), False), ((0.0, 0.0, 0.02), True)):
+        resin = Resin(shrinkage=shrinkage)
+        for layers in (
+            load_stack(tmp_path / "slice_*.wkt", 0.05, reading=Reading(1e-3), resin=resin),
+            load_part(place, resin=resin),
+        ):
+            found = [one for one in layers[0][1].warnings if "exposed 51.02 µm thick instead of 50 µm" in one]
+            assert bool(found) == said
+
+
 L_SHAPE = np.array([[1, 1, 1], [1, 0, 0]], bool)
 """Pixels of a part, row 0 the lowest."""
 
