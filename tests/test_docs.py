@@ -12,6 +12,7 @@ import re
 import shlex
 import shutil
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import boards
@@ -40,6 +41,8 @@ EXAMPLES = {
     and (found := re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S))
 }
 """Page → its examples in Python."""
+SCHEDULER = "tcp://10.0.0.5:8786"
+"""Of the pages; tests run one of their own."""
 WITH_INKSCAPE = "laserpath plugins install inkscape"
 """Asks Inkscape itself for the folder."""
 DRAWING = (
@@ -74,15 +77,19 @@ def test_the_examples_of_a_page_are_python(page: Path) -> None:
         for page, examples in EXAMPLES.items()
     ],
 )
-def test_the_examples_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    _samples(tmp_path / "samples")
-    _part()
+def test_the_examples_of_a_page_run(page: Path, folder: Path) -> None:
+    _samples(folder / "samples")
     names: dict[str, object] = {}
-    for number, example in enumerate(EXAMPLES[page]):
-        file = tmp_path / f"example_{number}.py"  # where Taichi reads its kernels
-        file.write_text(example, encoding="utf-8")
-        exec(compile(example, file, "exec", dont_inherit=True), names)
+    with ExitStack() as opened:
+        for number, example in enumerate(EXAMPLES[page]):
+            if SCHEDULER in example:
+                cluster = pytest.importorskip("distributed").LocalCluster(
+                    n_workers=1, threads_per_worker=1, dashboard_address=None
+                )
+                example = example.replace(SCHEDULER, opened.enter_context(cluster).scheduler_address)
+            file = folder / f"example_{number}.py"  # where Taichi reads its kernels
+            file.write_text(example, encoding="utf-8")
+            exec(compile(example, file, "exec", dont_inherit=True), names)
 
 
 @pytest.mark.parametrize("page", [*PAGES, *TO_READ], ids=lambda page: page.stem)
@@ -185,7 +192,7 @@ def _drawings() -> None:
     """A small one in each format that the pages name, and programs."""
     line = "X500000Y500000D02*X1500000Y500000D01*X1500000Y1250000D01*"
     gerber = f"%FSLAX36Y36*%%MOMM*%%ADD10C,0.3*%D10*{line}M02*"
-    for name in ("board", "board-F_Cu", "board-F_Mask"):
+    for name in ("board", "board-F_Cu", "board-F_Mask", "panel"):
         Path(f"{name}.gbr").write_text(gerber)
     boards.archive(Path("board.zip"), boards.small())
     shutil.copytree("board", "gerbers")
@@ -219,7 +226,8 @@ def _drawings() -> None:
     lines = '<path d="M1 1h4v3" fill="none" stroke="#000" stroke-width=".2"/>'
     Path("traces.svg").write_text(re.sub("(<svg[^>]*>).*(</svg>)", rf"\1{lines}\2", DRAWING))
     Path("red-resin.toml").write_text(profiles.text("resin", "generic-405"))
-    Path("comb.svg").write_text(DRAWING)
+    for name in ("comb", "layer-1", "layer-2"):
+        Path(f"{name}.svg").write_text(DRAWING)
     for resin in (ROOT / "samples" / "kinetics").glob("by-*.toml"):
         shutil.copy(resin, resin.name)
     Path("logo.svg").write_text(

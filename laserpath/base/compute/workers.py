@@ -184,7 +184,7 @@ def _client(scheduler: str) -> tuple[Any, tuple[type[BaseException], ...]]:
         ) from None
     try:
         client = Client(scheduler, timeout=_PATIENCE, set_as_default=False)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, MemoryError) as error:  # MemoryError: a web server's answer, read as a size
         said = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(
             f"scheduler {scheduler!r} does not answer within {_PATIENCE:g} s, but must be that of a running "

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import socketserver
+import threading
 import time
 from collections.abc import Iterator
 
@@ -114,6 +116,22 @@ def test_a_scheduler_that_does_not_answer_is_named() -> None:
     pytest.importorskip("distributed")
     with pytest.raises(InputError, match=r"scheduler 'tcp://127.0.0.1:9' does not answer within 10 s"):
         workers.on_cluster("tcp://127.0.0.1:9").__enter__()
+
+
+@pytest.mark.slow
+def test_a_server_of_another_kind_is_no_scheduler() -> None:
+    pytest.importorskip("distributed")
+    with socketserver.TCPServer(("127.0.0.1", 0), _WebServer) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with pytest.raises(InputError, match=r"does not answer within 10 s, but must be that of a running"):
+            workers.on_cluster(f"tcp://127.0.0.1:{server.server_address[1]}").__enter__()
+        server.shutdown()
+
+
+class _WebServer(socketserver.BaseRequestHandler):
+    def handle(self) -> None:
+        self.request.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+        self.request.recv(4096)
 
 
 @pytest.mark.slow
