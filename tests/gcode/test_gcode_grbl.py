@@ -173,6 +173,13 @@ def test_a_buffer_for_one_line_sends_only_when_the_last_is_done():
     assert one > 1.1 * run(xy, 50.0, REAL).time
 
 
+def test_a_line_that_comes_while_the_head_stops_is_executed_after_the_idle_lock():
+    """And not only when the next line has come. Each of these lines comes about as the one before ends."""
+    for host in np.arange(0.024, 0.03, 0.0005):
+        r = run(row(12, 0.1), 20.0, replace(REAL, counts_characters=False, host_delay=host))
+        assert r.duration[r.speed == 0].max() < REAL.idle_lock + 0.01
+
+
 @pytest.mark.parametrize(("chord", "seconds"), [(0.05, 7.7), (0.1, 4.3), (0.2, 2.5)])
 def test_a_circle_at_50_mm_per_s_lasts_as_recorded(chord, seconds):
     # The real firmware, at 500 mm/s² and 21 bytes a line; 2.5 s is the ideal time.
