@@ -133,7 +133,7 @@ def _of_part(file: str, given: Mapping[str, Any], values: Mapping[str, Any]) -> 
     with show.busy(f"cutting {file}", hidden=given["quiet"]):
         stack = planning.stack_of(Path(file), given, values, process, settings)
         each = forecast_stack(stack)
-    whole, talk = together(stack, each, given["settle"] or 0.0), show.Talk(quiet=given["quiet"])
+    whole, talk = together(stack, each, given["settle"]), show.Talk(quiet=given["quiet"])
     talk.warn(*stack.notes)
     x0, y0, x1, y1 = stack.whole.bounds
     size = (x1 - x0, y1 - y0, stack.z[-1])

@@ -158,7 +158,8 @@ PARTS: Options = {
         "--settle": {
             "type": click.FloatRange(0, 86400),
             "metavar": "SECONDS",
-            "help": "Seconds to wait at each layer of a part, laser off, for the resin to settle  [0]",
+            "help": "Seconds to wait at each layer of a part, laser off, for the resin to settle  [the "
+            "profile's layer_change, or 0]",
         },
         "--apart": {
             "is_flag": True,

@@ -272,9 +272,11 @@ def stack_of(
     else:
         layers = load_part(file, layer, unit=values.get("unit"), tolerance=tolerance, resin=process.resin)
     name = re.sub(r"[*?]+", "", file.stem).strip("-_. ") or "layers"
-    if (height := higher * layers[-1][0]) > machine.z_travel[1]:
+    height, lift = higher * layers[-1][0], machine.layer_change.lift
+    if height + lift > machine.z_travel[1]:
+        lifted = f", and {lift:g} mm more in layer changes" if lift else ""
         raise InputError(
-            f"{file.name} is {height:g} mm high, above the {machine.z_travel[1]:g} mm to which "
+            f"{file.name} is {height:g} mm high{lifted}, above the {machine.z_travel[1]:g} mm to which "
             f"machine {machine.name!r} travels in Z (z_travel_mm)"
         )
     # No mesh names a page: the zero is the part's corner, unless another one is asked for.
@@ -295,7 +297,7 @@ def plan_sliced(job: Job, meter: Meter) -> Made:
     job.talk.warn(*stack.notes)
     # A part of a stack is of no use, so one Ctrl-C stops at once.
     keeping = Keeping(job.folder / f"{stack.whole.name}.layers") if given["resume"] else None
-    done = slicer.planned(stack, given["settle"] or 0.0, job.talk, meter, job.check, keeping)
+    done = slicer.planned(stack, given["settle"], job.talk, meter, job.check, keeping)
     job.check()
     meter.writing()
     written = done.write(job.folder, apart=given["apart"])

@@ -48,8 +48,8 @@ _LAYERS: Options = {
         "--settle": {
             "type": click.FloatRange(0, 86400),
             "metavar": "SECONDS",
-            "default": 0.0,
-            "help": "Seconds to wait at each height, laser off, for the resin to settle  [0]",
+            "help": "Seconds to wait at each height, laser off, for the resin to settle  [the profile's "
+            "layer_change, or 0]",
         },
         "--project": {"metavar": "FILE", "help": "Project file (laserpath.toml) with the settings  [none]"},
         "--json": {"is_flag": True, "help": "Print only JSON on stdout: layers and warnings"},
@@ -122,7 +122,7 @@ def _inputs(given: Mapping[str, Any]) -> tuple[Process, Settings]:
 
 def planned(
     stack: Stack,
-    settle: float,
+    settle: float | None,
     talk: show.Talk,
     meter: Meter,
     check: Callable[[], None],
@@ -144,10 +144,10 @@ def planned(
 
 
 def told(stack: Stack) -> str:
-    """`5 layers, of which 2 differ`, and what the bottom ones get."""
+    """`5 layers, of which 2 differ`, what the bottom ones get, and whether they are mirrored."""
     count, differ = len(stack.z), len(set(stack.plan_of))
     alike = "" if differ == count else f", of which {differ} differ" if differ > 1 else ", all alike"
-    return f"{_layers(count)}{alike}{stack.bottom(range(count))}"
+    return f"{_layers(count)}{alike}{stack.bottom(range(count))}{stack.hangs}"
 
 
 def missed(done: LayerPlans) -> str:

@@ -25,7 +25,7 @@ from gcode import Kind
 from gcode.controllers.interface import z_of
 from laserpath.base.arrays import Floats
 from laserpath.machine import convert
-from laserpath.types import Machine, Point
+from laserpath.types import LayerChange, Machine, Point
 
 _FILL = 0.05
 """s. GRBL's 128 bytes take 11 ms at 115200 baud, and GRBL counts dwells in steps of 50 ms; a longer one also
@@ -102,18 +102,18 @@ def _run_in(moves: gcode.Moves, machine: Machine) -> Floats | None:
 
 
 def one_after_another(
-    parts: Iterable[tuple[str, gcode.Moves, float]], machine: Machine, settle: float = 0.0
+    parts: Iterable[tuple[str, gcode.Moves, float]], machine: Machine, change: LayerChange | None = None
 ) -> gcode.Moves:
     """The parts of one program, each at its z, with dark ways between them.
 
-    parts: comment, moves, whose own z and comments do not count, and z, mm.  settle: s, at each new height.
+    parts: comment, moves, whose own z and comments do not count, and z, mm.  change: before each of them.
     """
     rows: list[gcode.Moves] = []
     comments: list[tuple[int, str]] = []
     end: tuple[Floats, float] | None = None
     for comment, moves, z in parts:
         comments.append((sum(map(len, rows)), comment))
-        rows += [way_to(end, moves.xy[0], z, machine, settle)]
+        rows += [way_to(end, moves.xy[0], z, machine, change)]
         rows += [replace(moves, z=np.full(len(moves.xy), z), comments=())]
         end = (moves.xy[-1], z)
     return replace(gcode.concat(rows), comments=tuple(comments))
@@ -135,25 +135,37 @@ def at_heights(parts: Iterable[tuple[gcode.Moves, float]], machine: Machine) -> 
 
 
 def way_to(
-    end: tuple[Floats, float] | None, start: Floats, z: float, machine: Machine, settle: float = 0.0
-) -> gcode.Moves:
-    """The moves from the end of a layer to the start of the next; before the first one, a wait only.
+    end: tuple[Floats, float] | None, start: Floats, z: float, machine: Machine,
+    change: LayerChange | None = None,
+) -> gcode.Moves:  # fmt: skip
+    """The moves from the end of a layer to the start of the next; before the first one, its change only.
 
-    end: (2,) mm and z of the one before.  start: (2,) mm.  settle: s, at the new height.
+    end: (2,) mm and z of the one before.  start: (2,) mm.  change: what else is done.
 
-    The head stops before it climbs: else it would leave a layer's last line at the speed of that bend.
+    The head stops before it climbs: else it would leave a layer's last line at the speed of that bend. First
+    comes the lift beyond the new height, and back, then the wiper, then the wait for the resin.
     """
+    change = change or LayerChange()
     position, below = end or (start, z)
     rapid = min(machine.rapid_speed)
     rows = [(position, below, Kind.DWELL, rapid, 0.0)] if end else []
     # GRBL's G0 uses the controller's own limit instead.
-    climb = min(z_of(machine)[0], rapid)
-    rows += [(position, z, Kind.RAPID, climb, 0.0)] if below != z else []
-    rows += [(position, z, Kind.DWELL, rapid, settle)] if settle else []
+    climb = (Kind.RAPID, min(z_of(machine)[0], rapid))
+    if change.lift:
+        lift = climb if change.lift_speed is None else (Kind.LINE, change.lift_speed)
+        rows += [(position, z + change.lift, *lift, 0.0)]
+        rows += [(position, z + change.lift, Kind.DWELL, rapid, change.wait)] if change.wait else []
+        rows += [(position, z, *lift, 0.0)]
+    elif below != z:
+        rows += [(position, z, *climb, 0.0)]
+    if change.sweep_from is not None and change.sweep_to is not None:
+        first, position = np.array(change.sweep_from), np.array(change.sweep_to)
+        rows += [(first, z, Kind.RAPID, rapid, 0.0), (position, z, Kind.LINE, change.sweep_speed, 0.0)]
+    rows += [(position, z, Kind.DWELL, rapid, change.settle)] if change.settle else []
     rows += [(start, z, Kind.RAPID, rapid, 0.0)] if (position != start).any() else []
-    n = len(rows)
+    n, (begin, low) = len(rows), end or (start, z)
     return gcode.Moves(
-        np.array([position, *(row[0] for row in rows)]), np.zeros(n), np.array([row[3] for row in rows]),
-        np.array([row[2] for row in rows], dtype=np.int8), z=np.array([below, *(row[1] for row in rows)]),
+        np.array([begin, *(row[0] for row in rows)]), np.zeros(n), np.array([row[3] for row in rows]),
+        np.array([row[2] for row in rows], dtype=np.int8), z=np.array([low, *(row[1] for row in rows)]),
         dwell=np.array([row[4] for row in rows]),
     )  # fmt: skip

@@ -1,7 +1,8 @@
 """Layers at heights → plans with one zero, equal layers planned once, and one program that exposes all.
 
-Between two layers the laser is dark: first Z moves, then the program waits as long as requested, then the
-head travels to the next layer's start. Head or plate moves, depending on the machine.
+Between two layers the laser is dark: first Z moves, then the machine does what its `LayerChange` says, then
+the head travels to the next layer's start. Head or plate moves, depending on the machine. Light from below
+makes a part that hangs from its plate: with Z turned down it keeps its shape only if its layers are mirrored.
 
 Layers keep their relative positions: with c(A) the point of an area A that becomes the work zero, the layer
 A_k of all layers A is shifted by c(A_k) − c(A).
@@ -22,6 +23,7 @@ import numpy as np
 import shapely
 
 import gcode
+from gcode.controllers.interface import z_of
 from laserpath.base.arrays import Floats
 from laserpath.base.checks import a_list as check_list
 from laserpath.base.checks import number as check_number
@@ -29,6 +31,7 @@ from laserpath.base.errors import InputError, one_line
 from laserpath.base.files import write_all
 from laserpath.base.overlay import differing, union
 from laserpath.design import as_design, tolerance_for
+from laserpath.design.arrange import Arrangement, arrange
 from laserpath.design.part import hanging
 from laserpath.machine import convert
 from laserpath.machine.gate import verified
@@ -122,6 +125,22 @@ class Stack:
         which = "the lowest" if count == 1 else f"the lowest {count}"
         return f", {which} with {resin.bottom_exposure:g} times the critical dose"
 
+    @property
+    def hangs(self) -> str:
+        """What is done for light from below, a phrase after a comma; or ''."""
+        below = self.process.machine.layer_change.light == "below"
+        return ", mirrored in x, as the part hangs from its plate" if below else ""
+
+    def settling(self, seconds: float | None) -> Stack:
+        """The same with another wait, s, at each height; None: as it is. Raises InputError below 0."""
+        if seconds is None:
+            return self
+        if not (np.isfinite(seconds) and seconds >= 0):
+            raise InputError(f"settle is {seconds} s, but must be 0 s or more")
+        machine = self.process.machine
+        change = replace(machine.layer_change, settle=float(seconds))
+        return replace(self, process=replace(self.process, machine=replace(machine, layer_change=change)))
+
 
 def _raised(resin: Resin) -> Resin:
     """The resin for its bottom layers, which get more light."""
@@ -140,7 +159,7 @@ def _naming(z: float) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class LayerPlans:
-    """The result of `plan_layers`. program: G-code that exposes all layers.  settle: s, at each height.
+    """The result of `plan_layers`. program: G-code that exposes all layers.
 
     each: the plans of the distinct layers of `stack`, as if alone.  warnings: without repetitions.
     in_depth: what is exposed instead, if the resin's working curve is known: layers dimmed for the light of
@@ -149,7 +168,6 @@ class LayerPlans:
 
     stack: Stack
     each: tuple[Plan, ...]
-    settle: float
     program: str
     warnings: tuple[str, ...]
     in_depth: InDepth | None = None
@@ -183,7 +201,7 @@ class LayerPlans:
         Some layers at a time, as if each of these groups began a program: hundredths of a second differ.
         """
         process = self.stack.process
-        moves = _stacked(self.stack.z, self.programs, process, self.settle)
+        moves = _stacked(self.stack.z, self.programs, process)
         rows = [row for row, _ in moves.comments]  # of the first moves of layers
         ends = [0, *rows[_EXECUTED::_EXECUTED], len(moves)]
         return sum(write_time(moves.span(first, last), process) for first, last in pairwise(ends))
@@ -197,7 +215,7 @@ class LayerPlans:
         places = self.stack.places(folder, apart=apart)
         texts = [self.program]
         if apart:
-            given = self.stack, self.programs, self.settle, self.warnings
+            given = self.stack, self.programs, self.warnings
             texts = [_program(*given, [number]) for number in range(len(self.stack.z))]
         if self.stack.paged:
             texts.append(self.page)
@@ -226,7 +244,7 @@ def plan_layers(
     settings: Settings | None = None,
     *,
     name: str = "layers",
-    settle: float = 0.0,
+    settle: float | None = None,
     progress: ColourListener | None = None,
     keep: str | Path | None = None,
 ) -> LayerPlans:
@@ -234,7 +252,7 @@ def plan_layers(
 
     layers: (z, area) each, the lowest first: z in mm, of the finished part, and a `Design`, a file, or
     polygons of Shapely, mm, y up, in coordinates that all share.  name: of the program.
-    settle: s, dark wait at each height.
+    settle: s, dark wait at each height; None: as the machine's `layer_change` says.
     The origin of the settings is that of all layers together; by default it is that of their coordinates.
     No best of all paths is computed for a layer, as with `report="brief"`.
     progress: called with the number of the plan, from 0, how many there are, and the plan's progress.
@@ -260,6 +278,10 @@ def stacked(
     """
     z, designs = _checked(layers, process)
     spot, machine = process.spot, process.machine
+    if machine.layer_change.light == "below":
+        width = machine.size[0]
+        designs = [_mirrored(one, width) for one in designs]
+        page = page and (width - page[2], page[1], width - page[0], page[3])
     pages, offset = {one.page for one in designs}, settings.offset
     area = shapely.MultiPolygon(_polygons(union([one.area for one in designs])))
     drawn = Design(area, name, pages.pop() if len(pages) == 1 else None, alignment=designs[0].alignment)
@@ -322,6 +344,12 @@ def _checked(
 def _check_height(number: int, z: float, below: Sequence[float], machine: Machine) -> None:
     """Raise InputError unless z, mm, is above the heights below, and within the machine's travel."""
     low, high = machine.z_travel or (-np.inf, np.inf)
+    lift = machine.layer_change.lift
+    if z <= high < z + lift:
+        raise InputError(
+            f"layer {number} at z {z:g} mm and the lift of {lift:g} mm before it (layer_change) are above "
+            f"the {high:g} mm to which machine {machine.name!r} travels (z_travel_mm)"
+        )
     if not np.isfinite(z):
         raise InputError(f"the height of layer {number} is {z} mm, but must be finite")
     if not low <= z <= high:
@@ -346,6 +374,14 @@ def _polygons(area: shapely.Geometry) -> list[shapely.Polygon]:
 
 def _translated(design: Design, by: Floats) -> Design:
     return replace(design.moved(float(by[0]), float(by[1])), page=design.page, part=None)
+
+
+def _mirrored(design: Design, width: float) -> Design:
+    """The layer of a part that hangs, left and right exchanged on a machine of a width, mm.
+
+    Its recipe is that of the part, as it stands.
+    """
+    return replace(arrange(design, Arrangement(mirror="x")).moved(width, 0), recipe=design.recipe)
 
 
 def _grouped(
@@ -388,16 +424,17 @@ def forecast_stack(stack: Stack) -> tuple[Forecast, ...]:
     return stack.of_each(of_layer)
 
 
-def together(stack: Stack, each: Sequence[Forecast], settle: float = 0.0) -> Forecast:
+def together(stack: Stack, each: Sequence[Forecast], settle: float | None = None) -> Forecast:
     """The forecasts of all layers as one.
 
     Notes are those of the layer that takes longest, warnings those of the layer that needs most memory.
     """
-    _check_settle(settle)
+    machine = stack.settling(settle).process.machine
+    change = machine.layer_change.seconds(z_of(machine)[0])
     longest, largest = (max(each, key=key) for key in (lambda one: one.write_seconds, lambda one: one.memory))
     return replace(
         Forecast.of_all(each),
-        write_seconds=sum(each[number].write_seconds + settle for number in stack.plan_of),
+        write_seconds=sum(each[number].write_seconds + change for number in stack.plan_of),
         notes=longest.notes,
         warnings=largest.warnings,
     )
@@ -406,15 +443,15 @@ def together(stack: Stack, each: Sequence[Forecast], settle: float = 0.0) -> For
 def plan_stack(
     stack: Stack,
     *,
-    settle: float = 0.0,
+    settle: float | None = None,
     progress: ColourListener | None = None,
     keeping: Keeping | None = None,
 ) -> LayerPlans:
     """Plan the layers, equal ones once, and put them into one program.
 
-    settle: s, dark wait at each new height.  keeping: of what is found for each layer.
+    settle: as in `plan_layers`.  keeping: of what is found for each layer.
     """
-    _check_settle(settle)
+    stack = stack.settling(settle)
     of = len(stack.each)
     each = stack.of_each(
         lambda number, design, process, settings: _lighter(
@@ -426,8 +463,8 @@ def plan_stack(
     warnings = (
         *stack.notes, *_warnings(stack.z, plans), *_uneven(stack.z), *(found.warnings if found else ())
     )  # fmt: skip
-    program = _program(stack, _programs(plans, found), settle, warnings, range(len(plans)))
-    return LayerPlans(stack, each, settle, program, warnings, found)
+    program = _program(stack, _programs(plans, found), warnings, range(len(plans)))
+    return LayerPlans(stack, each, program, warnings, found)
 
 
 def _lighter(made: Plan) -> Plan:
@@ -469,36 +506,28 @@ def _programs(plans: Sequence[Plan], in_depth: InDepth | None) -> tuple[MachineP
     return tuple(one.shipped for one in plans) if in_depth is None else in_depth.programs
 
 
-def _check_settle(settle: float) -> None:
-    if not (np.isfinite(settle) and settle >= 0):
-        raise InputError(f"settle is {settle} s, but must be 0 s or more")
-
-
 def _program(
-    stack: Stack, programs: Sequence[MachineProgram], settle: float, warnings: Iterable[str],
-    numbers: Sequence[int],
+    stack: Stack, programs: Sequence[MachineProgram], warnings: Iterable[str], numbers: Sequence[int]
 ) -> str:  # fmt: skip
     """The verified program of some of the layers."""
     heights, chosen = [stack.z[k] for k in numbers], [programs[k] for k in numbers]
     planned = len({stack.plan_of[k] for k in numbers})
     parts = f"Layers: {len(chosen)}, {planned} of them planned, z {heights[0]:g} to {heights[-1]:g} mm"
-    parts += stack.bottom(numbers)
+    parts += stack.bottom(numbers) + stack.hangs
     top = header(stack.whole, stack.process, stack.settings, warnings, parts)
-    moves = _stacked(heights, chosen, stack.process, settle)
+    moves = _stacked(heights, chosen, stack.process)
     process = stack.process
     return verified(moves, process.machine, top, spot=process.spot, at_height=any(stack.z))[0]
 
 
-def _stacked(
-    heights: Sequence[float], programs: Sequence[MachineProgram], process: Process, settle: float
-) -> gcode.Moves:
+def _stacked(heights: Sequence[float], programs: Sequence[MachineProgram], process: Process) -> gcode.Moves:
     """The moves of layers at their heights, one after the other; Z is counted from the surface in focus."""
     # What each program was measured by: its path as written, after the rest with which it begins.
     machine = process.machine
     written = {id(one): rested(convert.to_moves(one.path, machine), machine) for one in programs}
     layers = enumerate(zip(heights, programs, strict=True), 1)
     parts = [(f"layer {k} of {len(programs)}, z {z:g} mm", written[id(one)], z) for k, (z, one) in layers]
-    return one_after_another(parts, machine, settle)
+    return one_after_another(parts, machine, machine.layer_change)
 
 
 def _warnings(heights: Sequence[float], plans: Sequence[Plan]) -> tuple[str, ...]:

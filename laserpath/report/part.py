@@ -72,7 +72,7 @@ def part_page(data: PartData) -> str:
     """The page as the text of one HTML file without outside references."""
     x0, y0, x1, y1 = data.whole.bounds
     size = " × ".join(figure(one, 4) for one in (x1 - x0, y1 - y0, data.z[-1]))
-    most, shape = _most(data.surface), data.shape
+    most, shape = _most(data.surface), _standing(data)
     chosen = range(0, len(data.z), -(-len(data.z) // _PICTURES))
     used = sorted({shape.picture_of[k] for k in chosen})
     pictures = [_layer(shape, number) for number in used]
@@ -91,6 +91,17 @@ def part_page(data: PartData) -> str:
         rows=_rows(data), overhangs=_overhangs(data), left=max(len(data.cured.overhangs) - _LISTED, 0),
         records=records(data.process, data.settings, data.whole), versions=versions(),
     ))  # fmt: skip
+
+
+def _standing(data: PartData) -> Voxels:
+    """The shape of the part as it was drawn. One that is lit from below hangs, and is exposed mirrored."""
+    shape = data.shape
+    if data.process.machine.layer_change.light != "below":
+        return shape
+    return replace(
+        shape, drawn=shape.drawn[..., ::-1], cured=shape.cured[..., ::-1],
+        layers=tuple(one[:, ::-1] for one in shape.layers),
+    )  # fmt: skip
 
 
 def _headline(data: PartData) -> str:

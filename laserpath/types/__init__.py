@@ -29,11 +29,12 @@ from laserpath.types.drawing import (
     Target,
 )
 from laserpath.types.path import EnergyPath, StraightMoves, Toolpath
-from laserpath.types.process import Heights, Kinetics, Machine, Process, Resin
+from laserpath.types.process import Heights, Kinetics, LayerChange, Machine, Process, Resin
 from laserpath.types.settings import Settings
 
 __all__ = [
     "Alignment", "Design", "DoseMap", "DrawnLines", "EnergyPath", "FITTED_PROFILES", "Fiducial", "Grid",
-    "Heights", "Kinetics", "Machine", "MeasuredBeam", "NamedProfile", "Pads", "Part", "Point", "Process",
-    "Relief", "Resin", "SPOT_PROFILES", "Settings", "Shape", "Spot", "StraightMoves", "Target", "Toolpath",
+    "Heights", "Kinetics", "LayerChange", "Machine", "MeasuredBeam", "NamedProfile", "Pads", "Part", "Point",
+    "Process", "Relief", "Resin", "SPOT_PROFILES", "Settings", "Shape", "Spot", "StraightMoves", "Target",
+    "Toolpath",
 ]  # fmt: skip

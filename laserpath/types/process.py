@@ -18,6 +18,12 @@ from laserpath.base.errors import InputError, PlausibilityWarning, figure
 from laserpath.types.beam import Spot
 from laserpath.types.drawing import Point
 
+LIGHT = ("above", "below")
+"""From where a machine exposes the layers of a part."""
+
+_HIGHEST_LIFT, _LONGEST_REST = 1000.0, 86400.0
+"""mm and s, of a layer change."""
+
 _LONGEST_WAIT = 1e6
 """s, twelve days. A simulation takes at least a step for each second of the wait."""
 
@@ -347,6 +353,45 @@ class Heights:
 
 
 @dataclass(frozen=True, slots=True)
+class LayerChange:
+    """What a machine does before each layer of a part, all of it dark.
+
+    light: 'above', onto the surface of the resin, or 'below', through the floor of a vat: the part then hangs
+    from its plate, and its layers are exposed mirrored.
+    lift: mm, by which Z goes beyond the layer's height and comes back: a dip, or the way off the floor.
+    lift_speed: mm/s of both ways; None: as fast as other moves of Z.  wait: s, at the end of the lift.
+    sweep_from, sweep_to: mm from the work zero, between which the head then draws a wiper over the resin;
+    None: it has none.  sweep_speed: mm/s, of that way.  settle: s, at the layer's height, before it is lit.
+    """
+
+    light: str = "above"
+    lift: float = 0.0
+    lift_speed: float | None = None
+    wait: float = 0.0
+    sweep_from: Point | None = None
+    sweep_to: Point | None = None
+    sweep_speed: float = 10.0
+    settle: float = 0.0
+
+    def __post_init__(self) -> None:
+        one_of("light of layer_change", self.light, LIGHT)
+        between(self, lift=(0, _HIGHEST_LIFT), wait=(0, _LONGEST_REST), settle=(0, _LONGEST_REST))
+        positive(self, "sweep_speed", *(["lift_speed"] if self.lift_speed is not None else []))
+        if (self.sweep_from is None) != (self.sweep_to is None):
+            raise InputError(
+                "layer_change gives one end of a sweep: give sweep_from and sweep_to, or neither"
+            )
+        if self.wait and not self.lift:
+            raise InputError(f"layer_change waits {self.wait:g} s at the end of a lift, but gives no lift")
+
+    def seconds(self, z_speed: float) -> float:
+        """The least duration, s. z_speed: mm/s of Z, where no other speed is given."""
+        first, last = self.sweep_from, self.sweep_to
+        sweep = math.dist(first, last) / self.sweep_speed if first and last else 0.0
+        return self.settle + self.wait + 2 * self.lift / (self.lift_speed or z_speed) + sweep
+
+
+@dataclass(frozen=True, slots=True)
 class Machine:
     """The limits of a machine and its laser. Pairs are (x, y).
 
@@ -367,7 +412,7 @@ class Machine:
     z_travel: (lowest, highest) mm that a program's Z may be; None: not known, or there is no Z.
     focus: mm, the Z of the best focus, where programs expose; 0 leaves Z alone.
     heights: of the bed; programs follow it if there is a Z.  z_speed_max: mm/s, and z_acceleration: mm/s², of
-    Z; None: not known.
+    Z; None: not known.  layer_change: what it does before each layer of a part.
     """
 
     name: str = "generic 405 nm GRBL diode"
@@ -401,6 +446,7 @@ class Machine:
     heights: Heights | None = None
     z_speed_max: float | None = None
     z_acceleration: float | None = None
+    layer_change: LayerChange = LayerChange()
 
     def __post_init__(self) -> None:
         if self.s_max == 0:
@@ -450,6 +496,7 @@ class Machine:
                     f"machine z_travel is {self.z_travel} mm, but must be the lowest and the highest Z"
                 )
         _check_focus(self)
+        _check_sweep(self)
         check_look_ahead(self, gcode.dialect(self.dialect))
         _check_shapers(self)
 
@@ -523,6 +570,29 @@ def _check_focus(machine: Machine) -> None:
         )
     if machine.heights is not None and machine.z_travel is not None:
         _check_z(machine, machine.heights.slope)
+
+
+def _check_sweep(machine: Machine) -> None:
+    """Raise InputError for a wiper's way, or a speed of a layer change, that is beyond the machine."""
+    change, (width, depth) = machine.layer_change, machine.size
+    for name in ("sweep_from", "sweep_to"):
+        place = getattr(change, name)
+        if place is not None and not (0 <= place[0] <= width and 0 <= place[1] <= depth):
+            raise InputError(
+                f"{name} of layer_change is {place[0]:g}, {place[1]:g} mm, but must be within 0 to {width:g} "
+                f"and 0 to {depth:g} mm"
+            )
+    most, z_most = min(machine.speed_max), machine.z_speed_max or min(machine.rapid_speed)
+    given = (
+        ("sweep_speed", change.sweep_to and change.sweep_speed, most),
+        ("lift_speed", change.lift_speed, z_most),
+    )
+    for name, speed, limit in given:
+        if speed and speed > limit:
+            raise InputError(
+                f"{name} of layer_change is {speed:g} mm/s, above the {limit:g} mm/s of machine "
+                f"{machine.name!r}"
+            )
 
 
 def _check_z(machine: Machine, slope: float) -> None:

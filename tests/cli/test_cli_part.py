@@ -170,6 +170,10 @@ def test_a_part_larger_than_the_machine(refused: Refused) -> None:
     assert "high.stl is 50 mm high, above the 40 mm to which machine" in refused(
         "plan", "high.stl", "--layer", "5mm", *QUICK
     )
+    Path("my.toml").write_text(Path("my.toml").read_text() + "\nlayer_change.lift_mm = 39.6\n")
+    assert "0.5 mm high, and 39.6 mm more in layer changes, above the 40 mm" in refused(
+        "plan", "part.stl", "--layer", "100um", *QUICK
+    )
 
 
 def test_the_options_of_parts_are_refused_for_drawings(refused: Refused) -> None:

@@ -15,7 +15,7 @@ from laserpath.base.errors import InputError
 from laserpath.config import profiles
 from laserpath.config.profiles import writing
 from laserpath.physics.optics import BeamTable
-from laserpath.types import DoseMap, Machine, Resin, Spot
+from laserpath.types import DoseMap, LayerChange, Machine, Resin, Spot
 
 LENGTHS = st.floats(1e-4, 10)
 SHAPERS = st.none() | st.builds(
@@ -118,3 +118,11 @@ def test_a_dose_map_is_kept_to_a_hundredth_of_a_percent() -> None:
 def test_a_dose_map_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(InputError, match=r"dose.map"):
         profiles.spot({"fwhm_um": Decimal(80), "dose_map": text})
+
+
+def test_what_is_done_between_layers_is_written_line_by_line() -> None:
+    change = LayerChange("below", 3.0, 2.0, 1.5, (0.0, 5.0), (0.0, 80.0), 20.0, 4.0)
+    machine = Machine(z_travel=(0.0, 40.0), layer_change=change)
+    assert like(back("machine", machine), machine)
+    assert "layer_change.lift_mm = 3\n" in writing.text(machine)
+    assert "layer_change" not in writing.text(Machine())

@@ -17,13 +17,17 @@ from shapes import NODING
 
 import gcode
 import laserpath
+from gcode import Kind
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.config import project, request
 from laserpath.machine import convert
+from laserpath.machine.gate import verified
+from laserpath.machine.heights import write_time
+from laserpath.machine.rest import one_after_another
 from laserpath.planning import stack as stacks
 from laserpath.planning.stack import same, stacked
-from laserpath.types import Design, Kinetics, Machine, Process, Resin, Settings, Spot
+from laserpath.types import Design, Kinetics, LayerChange, Machine, Process, Resin, Settings, Spot
 
 WIDE = Process(Spot(0.4), Resin(critical_dose=0.2), Machine())
 QUICK = Settings(initial="contour", iterations=2, pixels_per_fwhm=3.0)
@@ -70,6 +74,51 @@ def test_every_controller_is_dark_while_z_moves(name: str) -> None:
     assert np.count_nonzero(moves.dwell == 2.0) == 4, "it settles at each height"
     found = gcode.check(done.program, dialect, convert.envelope(machine, dialect))
     assert [one for one in found if one.severity == "error"] == []
+
+
+CHANGE = LayerChange("above", 3.0, 2.0, 1.5, (0.0, 5.0), (0.0, 80.0), 20.0, 4.0)
+
+
+@pytest.mark.parametrize("name", SPOKEN)
+def test_each_layer_is_preceded_by_what_the_machine_does_in_the_dark(name: str) -> None:
+    """It lifts, waits, comes back, draws its wiper over the resin, waits, and goes to the layer."""
+    machine, heights = replace(SPOKEN[name], layer_change=CHANGE), (0.1, 0.2)
+    line = gcode.Moves(np.array([(10.0, 10.0), (20.0, 10.0)]), np.array([0.5]), np.array([10.0]),
+                       np.array([Kind.LINE], np.int8))  # fmt: skip
+    asked, plain = (
+        one_after_another([("", line, z) for z in heights], machine, one) for one in (CHANGE, None)
+    )
+    text, _ = verified(asked, machine)
+    moves = moves_of(text, machine)
+    for z in heights:
+        (top,) = np.flatnonzero((np.abs(moves.z[1:] - z - 3) < 1e-9) & ~moves.still)
+        (settled,) = np.flatnonzero((moves.dwell == 4) & (np.abs(moves.z[1:] - z) < 1e-9))
+        rows = np.arange(top, settled + 1)
+        rows = rows[~moves.still[rows] | (moves.dwell[rows] > 0)]
+        assert not moves.on[rows].any()
+        assert moves.z[rows + 1] == pytest.approx([z + 3, z + 3, z, z, z, z])
+        assert moves.xy[rows[3:] + 1] == pytest.approx(np.array([(0, 5), (0, 80), (0, 80)]))
+        assert (moves.dwell[rows[1]], moves.speed[rows[0]], moves.speed[rows[4]]) == (1.5, 2, 20)
+        assert len(lit_at(moves, z)) == 1
+    found = gcode.check(text, gcode.dialect(name), convert.envelope(machine, gcode.dialect(name)))
+    assert [one for one in found if one.severity == "error"] == []
+    longer = np.subtract(*(write_time(one, replace(WIDE, machine=machine)) for one in (asked, plain)))
+    least = 2 * CHANGE.seconds(z_speed=1.0)
+    assert least == pytest.approx(2 * (4 + 1.5 + 3 + 75 / 20))
+    assert least < longer < least + 2 * 4, "and the ways to the wiper and back"
+
+
+def test_a_part_that_hangs_is_mirrored_and_a_lift_is_within_the_machine() -> None:
+    """Its layers are those of the part turned upside down: with Z down, x has to change its sign."""
+    layers = [(z, affinity.translate(shapely.Polygon([(0, 0), (3, 0), (0, 2)]), 5, 1)) for z in (0.1, 0.2)]
+    machine = Machine(z_travel=(0.0, 40.0), layer_change=LayerChange("below"))
+    made, upright = (stacked(layers, replace(WIDE, machine=one), QUICK) for one in (machine, Machine()))
+    hung, stood = (np.array(one.whole.area.geoms[0].exterior.coords) for one in (made, upright))
+    assert {tuple(p) for p in hung.round(6)} == {(292, 1), (295, 1), (295, 3)}, "on a machine of 300 mm"
+    assert {tuple(p) for p in stood.round(6)} == {(5, 1), (8, 1), (5, 3)}
+    higher = replace(machine, layer_change=LayerChange(lift=39.9))
+    with pytest.raises(InputError, match=r"layer 2 at z 0\.2 mm and the lift of 39\.9 mm before it"):
+        stacked(layers, replace(WIDE, machine=higher), QUICK)
 
 
 @pytest.mark.parametrize("name", one_fast(SPOKEN, "grbl", "marlin", "klipper"))

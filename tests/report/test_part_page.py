@@ -13,7 +13,7 @@ import shapely
 from laserpath.measure.columns import Columns, Curing
 from laserpath.measure.surface import Filling, Surface, Voxels
 from laserpath.report import part
-from laserpath.types import Design, Grid, Machine, Process, Resin, Settings, Spot
+from laserpath.types import Design, Grid, LayerChange, Machine, Process, Resin, Settings, Spot
 
 H = 0.05
 RESIN = Resin(critical_dose=0.14, e_c=0.085, penetration_depth=0.1)
@@ -88,6 +88,17 @@ def test_views_show_the_part_from_above_and_from_below() -> None:
     red, _, blue = colours[below, colours.shape[1] // 2, -part._RIM - 4]
     assert red > 1.5 * blue
     assert isinstance(shape, Voxels)
+
+
+def test_a_part_that_hung_is_shown_as_it_was_drawn() -> None:
+    """Light from below exposes it mirrored."""
+    data = made()
+    machine = replace(data.process.machine, layer_change=LayerChange("below"))
+    hung = part._standing(replace(data, process=replace(data.process, machine=machine)))
+    assert np.array_equal(hung.cured, data.shape.cured[..., ::-1])
+    assert np.array_equal(hung.layers[0], data.shape.layers[0][:, ::-1])
+    assert not np.array_equal(hung.drawn, data.shape.drawn)
+    assert part._standing(data) is data.shape
 
 
 @pytest.mark.parametrize(("later", "level"), [(3, "good"), (None, "fair")])

@@ -24,7 +24,7 @@ from laserpath.config.profiles import beams, bed
 from laserpath.physics.absorption import Absorption
 from laserpath.physics.optics import airy_fwhm, gaussian_fwhm
 from laserpath.physics.resin import contrast_of, critical_dose
-from laserpath.types import SPOT_PROFILES, DoseMap, Kinetics, Machine, NamedProfile, Resin, Spot
+from laserpath.types import SPOT_PROFILES, DoseMap, Kinetics, LayerChange, Machine, NamedProfile, Resin, Spot
 from laserpath.types.process import LONGEST, MOST_BACKLASH, MOST_CRUISE
 
 Noun = TypeVar("Noun")
@@ -40,6 +40,7 @@ class Field:
 
     count: of numbers: 2 are (x, y) and 3 (x, y, z), or one number for all.
     least: the smallest number allowed; None: any above 0.  most: the largest one, in laserpath's unit.
+    within: the fields of a table; () for a number or text.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Field:
     count: int = 1
     least: float | None = None
     most: float = math.inf
+    within: tuple[Field, ...] = ()
 
     @property
     def keys(self) -> dict[str, str]:
@@ -78,6 +80,17 @@ SHAPERS = (
 
 _ANY_MODE = 50.0
 """Hz, with which the other keys of an axis of 0 Hz are checked."""
+
+LAYER_CHANGE = (
+    Field("light", required=False),
+    Field("lift", _FEW_LENGTHS, required=False, least=0),
+    Field("lift_speed", quantities.SPEED, required=False),
+    Field("wait", quantities.TIME, required=False, least=0),
+    Field("sweep_from", _FEW_LENGTHS, required=False, count=2, least=0),
+    Field("sweep_to", _FEW_LENGTHS, required=False, count=2, least=0),
+    Field("sweep_speed", quantities.SPEED, required=False),
+    Field("settle", quantities.TIME, required=False, least=0),
+)
 
 MACHINE = (
     Field("name", required=False),
@@ -112,6 +125,7 @@ MACHINE = (
     Field("heights", required=False),
     Field("z_speed_max", quantities.SPEED, required=False),
     Field("z_acceleration", quantities.ACCELERATION, required=False),
+    Field("layer_change", required=False, within=LAYER_CHANGE),
 )
 _THIN = {unit: quantities.LENGTH[unit] for unit in ("um", "mm")}
 
@@ -234,6 +248,8 @@ def _calibrated(text: str) -> str:
 
 def _machine_values(values: dict[str, Any]) -> dict[str, Any]:
     """The values of a `Machine`: delays of its laser given as one, and a shaper of each axis."""
+    if "layer_change" in values:
+        values["layer_change"] = LayerChange(**values["layer_change"])
     delay, delays = values.pop("laser_delay", None), ("laser_on_delay", "laser_off_delay")
     if delay is not None:
         for name in delays:
@@ -286,6 +302,8 @@ def _value(field: Field, table: Mapping[str, Any]) -> Any:
     if len(given) > 1:
         raise InputError(f"keys {given[0]!r} and {given[1]!r} mean the same; give one of them")
     key, value = given[0], table[given[0]]
+    if field.within:
+        return _table(field, value)
     if field.units is None:
         if not isinstance(value, str) or not value.strip():
             raise InputError(f"{key} is {_shown(value)}, but must be text in quotes")
@@ -296,6 +314,17 @@ def _value(field: Field, table: Mapping[str, Any]) -> Any:
     if len(each) != field.count:
         raise InputError(f"{key} has {len(each)} numbers, but must have {_SEVERAL[field.count]}")
     return tuple(_number(field, key, v) for v in each)
+
+
+def _table(field: Field, value: Any) -> dict[str, Any]:
+    """The values of a table's fields in laserpath's units, those that are given."""
+    if not isinstance(value, Mapping):
+        raise InputError(f"{field.name} is {_shown(value)}, but must be a table, as in [{field.name}]")
+    try:
+        _check_keys(field.within, value)
+        return {one.name: found for one in field.within if (found := _value(one, value)) is not None}
+    except InputError as error:
+        raise InputError(f"{field.name}: {error}") from None
 
 
 def _number(field: Field, key: str, value: Any) -> float | int:

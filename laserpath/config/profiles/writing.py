@@ -13,11 +13,12 @@ from laserpath.base.errors import InputError
 from laserpath.base.quantities import quoted
 from laserpath.config.profiles import bed, fields
 from laserpath.physics.absorption import Absorption
-from laserpath.types import DoseMap, Machine, Resin, Spot
+from laserpath.types import DoseMap, LayerChange, Machine, Resin, Spot
 
 _UNITS = {"acceleration": "mm/s2", "speed_max": "mm/min", "rapid_speed": "mm/min", "lag": "ms",
           "laser_on_delay": "ms", "laser_off_delay": "ms", "pwm_period": "ms", "host_delay": "ms",
-          "square_corner_velocity": "mm/s", "z_speed_max": "mm/s", "z_acceleration": "mm/s2"}  # fmt: skip
+          "square_corner_velocity": "mm/s", "z_speed_max": "mm/s", "z_acceleration": "mm/s2",
+          "lift_speed": "mm/s", "sweep_speed": "mm/s"}  # fmt: skip
 _DIGITS = 12
 
 
@@ -30,6 +31,10 @@ def _rows(noun: Machine | Resin | Spot) -> Iterator[tuple[str, str]]:
     if isinstance(noun, Machine):
         values = {field.name: getattr(noun, field.name, None) for field in fields.MACHINE}
         values["heights"] = noun.heights and bed.text(noun.heights)
+        change, usual = noun.layer_change, LayerChange()
+        own = {one.name: getattr(change, one.name) for one in fields.LAYER_CHANGE}
+        own = {name: value for name, value in own.items() if value != getattr(usual, name)}
+        values["layer_change"] = own or None
         return _written(fields.MACHINE, values | _shapers(noun))
     if isinstance(noun, Resin):
         known = fields.resin_fields(noun.order)
@@ -96,6 +101,10 @@ def _written(known: tuple[fields.Field, ...], values: dict[str, Any]) -> Iterato
             continue
         unit = _UNITS.get(field.name) or next(iter(field.units or [""]))
         key = next(key for key, its in field.keys.items() if its == unit)
+        if field.within:
+            # On lines of their own, which the head of a program does not break as it would a long table.
+            yield from ((f"{key}.{name}", one) for name, one in _written(field.within, value))
+            continue
         yield key, _value(value, field.units[unit] if field.units else None)
 
 
