@@ -76,6 +76,19 @@ logging.getLogger("trimesh").addHandler(logging.NullHandler())  # what it says o
 
 
 @dataclass(frozen=True, slots=True)
+class Unsupported:
+    """A place of a part that cannot print. kind: a key of `_ADVICE`.  layer: its number, from 0.
+
+    place: (x, y) mm.  sentence: which says all of it.
+    """
+
+    kind: str
+    layer: int
+    place: tuple[float, float]
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Solid:
     """A closed mesh. vertices: (n, 3), mm.  facets: (m, 3), indices of vertices, anticlockwise from outside.
 
@@ -486,13 +499,20 @@ def _rings(vertices: Floats, facets: Facets, z: float) -> list[Floats]:
     return rings
 
 
-def hanging(z: Sequence[float], areas: Sequence[shapely.MultiPolygon]) -> tuple[str, ...]:
-    """Sentences on what cannot print in layers: islands, wide spans over nothing, cavities that trap resin.
+_ADVICE = {
+    "island": "it hangs on nothing until other layers reach it, so support it",
+    "span": "support it",
+    "cavity": "give it a hole to drain through",
+}
+
+
+def unprintable(z: Sequence[float], areas: Sequence[shapely.MultiPolygon]) -> tuple[Unsupported, ...]:
+    """What cannot print in layers: islands, spans over nothing, the widest first, cavities that trap resin.
 
     z: (K,) mm, tops of the layers, lowest first.  areas: (K,) of them; equal ones are the same object.
     """
-    islands: list[str] = []
-    spans: list[tuple[float, str]] = []
+    islands: list[Unsupported] = []
+    spans: list[tuple[float, Unsupported]] = []
     for k in range(1, len(areas)):
         below, above = areas[k - 1], areas[k]
         if below is above:
@@ -503,21 +523,26 @@ def hanging(z: Sequence[float], areas: Sequence[shapely.MultiPolygon]) -> tuple[
             if not shapely.intersects(below, piece) or within(piece, below).area < _TOUCH
         ]  # fmt: skip
         if apart:
-            islands += [f"layer {k + 1} at z {z[k]:g} mm has an island at {_middle(one)}" for one in apart]
+            islands += [
+                _named("island", k, one, f"layer {k + 1} at z {z[k]:g} mm has an island") for one in apart
+            ]
             continue
         corners = shapely.get_coordinates(shapely.segmentize(minus(above, below), _SPAN / 4))
         points = shapely.points(corners)
         far = points[~shapely.dwithin(below, points, _SPAN)]
         if len(far):
             distances = shapely.distance(far, below)
-            reach, place = figure(float(distances.max())), _middle(far[int(distances.argmax())])
-            sentence = f"layer {k + 1} at z {z[k]:g} mm reaches {reach} mm over nothing at {place}"
-            spans.append((-float(distances.max()), sentence))
-    return (
-        *_few(islands, "it hangs on nothing until other layers reach it, so support it"),
-        *_few([sentence for _, sentence in sorted(spans)], "support it"),
-        *_few(_trapped(z, areas), "give it a hole to drain through"),
-    )
+            reach, place = float(distances.max()), far[int(distances.argmax())]
+            sentence = f"layer {k + 1} at z {z[k]:g} mm reaches {figure(reach)} mm over nothing"
+            spans.append((reach, _named("span", k, place, sentence)))
+    widest = [one for _, one in sorted(spans, key=lambda pair: (-pair[0], pair[1].sentence))]
+    return (*islands, *widest, *_trapped(z, areas))
+
+
+def warnings_of(found: Sequence[Unsupported]) -> tuple[str, ...]:
+    """A sentence for each of the first places of each kind, with what to do."""
+    by_kind = (([one.sentence for one in found if one.kind == kind], kind) for kind in _ADVICE)
+    return tuple(said for sentences, kind in by_kind for said in _few(sentences, _ADVICE[kind]))
 
 
 def _few(sentences: Sequence[str], advice: str) -> list[str]:
@@ -530,23 +555,23 @@ def _few(sentences: Sequence[str], advice: str) -> list[str]:
     ]
 
 
-def _middle(shape: shapely.Geometry) -> str:
+def _named(kind: str, layer: int, shape: shapely.Geometry, what: str) -> Unsupported:
+    """A place in a shape, in words. what: the sentence up to there."""
     at = shapely.point_on_surface(shape)
-    return f"({at.x:.2f}, {at.y:.2f}) mm"
+    return Unsupported(kind, layer, (at.x, at.y), f"{what} at ({at.x:.2f}, {at.y:.2f}) mm")
 
 
-def _trapped(z: Sequence[float], areas: Sequence[shapely.MultiPolygon]) -> list[str]:
-    """Sentences on cavities that are closed all around, the plate below the first layer included.
+def _trapped(z: Sequence[float], areas: Sequence[shapely.MultiPolygon]) -> list[Unsupported]:
+    """Cavities that are closed all around, the plate below the first layer included.
 
     The voids of a layer are its holes and the outside. Voids of neighbouring layers are one where they
     overlap; those that are never one with the outside are cavities.
     """
     count, links = 1, list[tuple[int, int]]()
     holes: _Holes = {}
-    seen: dict[int, list[tuple[float, float, shapely.Geometry]]] = {}
+    seen: dict[int, list[tuple[int, shapely.Geometry]]] = {}
     before = shapely.MultiPolygon()
     for k, area in enumerate(areas):
-        low = z[k - 1] if k else 0.0
         if k == 0 or area is not before:
             now = _holes(area, count)
             count += len(now)
@@ -562,16 +587,16 @@ def _trapped(z: Sequence[float], areas: Sequence[shapely.MultiPolygon]) -> list[
                         links.append((n, _OUTSIDE))
             holes, before = now, area
         for n, hole in holes.items():
-            seen.setdefault(n, []).append((low, z[k], hole))
+            seen.setdefault(n, []).append((k, hole))
     links += [(n, _OUTSIDE) for n in holes]  # above the last layer there is nothing
     ends = np.array(links, dtype=np.int64).reshape(-1, 2).T
     graph = scipy.sparse.coo_array((np.ones(len(links)), tuple(ends)), shape=(count, count))
     void = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
-    cavities: dict[int, list[tuple[float, float, shapely.Geometry]]] = {}
+    cavities: dict[int, list[tuple[int, shapely.Geometry]]] = {}
     for n, parts in seen.items():
         if void[n] != void[_OUTSIDE]:
             cavities.setdefault(void[n], []).extend(parts)
-    return [_cavity(parts) for parts in cavities.values()]
+    return [_cavity(parts, (0.0, *z)) for parts in cavities.values()]
 
 
 _Holes = dict[int, shapely.Geometry]
@@ -586,13 +611,12 @@ def _meeting(some: _Holes, others: _Holes) -> Iterator[tuple[int, int]]:
     yield from ((names[a], other_names[b]) for a, b in pairs.T)
 
 
-def _cavity(parts: Sequence[tuple[float, float, shapely.Geometry]]) -> str:
-    """What is trapped in the parts (lowest z, highest z, area) of a cavity."""
-    volume = sum((high - low) * area.area for low, high, area in parts)
-    low, high = min(one[0] for one in parts), max(one[1] for one in parts)
-    return (
-        f"{figure(volume)} mm³ of resin are trapped from z {low:g} to {high:g} mm at {_middle(parts[0][2])}"
-    )
+def _cavity(parts: Sequence[tuple[int, shapely.Geometry]], ends: Sequence[float]) -> Unsupported:
+    """What is trapped in the parts (layer, area) of a cavity. ends: mm, of the layers, the plate first."""
+    volume = sum((ends[k + 1] - ends[k]) * area.area for k, area in parts)
+    low, high = min(k for k, _ in parts), max(k for k, _ in parts)
+    said = f"{figure(volume)} mm³ of resin are trapped from z {ends[low]:g} to {ends[high + 1]:g} mm"
+    return _named("cavity", low, parts[0][1], said)
 
 
 def _holes(area: shapely.MultiPolygon, first: int) -> _Holes:

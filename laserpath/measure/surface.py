@@ -113,7 +113,8 @@ class Voxels:
 
     origin: (x, y, z) mm, centre of the first voxel.  pitch: (x, y, z) mm.
     layers: pictures of different layers, (rows, columns) of 25 a + 5 b + c, with a, b, c = 0 … 4 quarters of
-    a pixel that is right, missing, too much.  picture_of: (K,) index in `layers`.
+    a pixel that is right, missing, too much.  picture_of: (K,) index in `layers`.  corner: (x, y) mm of their
+    first pixel's lower left corner.  pixel: mm, their width.
     """
 
     drawn: NDArray[np.float32]
@@ -122,6 +123,8 @@ class Voxels:
     pitch: tuple[float, float, float]
     layers: tuple[NDArray[np.uint8], ...]
     picture_of: tuple[int, ...]
+    corner: tuple[float, float]
+    pixel: float
 
     __repr__ = one_line
 
@@ -193,4 +196,5 @@ class Filling:
         return Voxels(
             self._drawn, self._cured, (x, y, high / 2), (across, across, high), tuple(self._pictures),
             tuple(reversed(self._picture_of)),
+            (grid.origin[0] - grid.pitch / 2, grid.origin[1] - grid.pitch / 2), self._fine * grid.pitch,
         )  # fmt: skip

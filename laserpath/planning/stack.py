@@ -32,7 +32,7 @@ from laserpath.base.files import write_all
 from laserpath.base.overlay import differing, union
 from laserpath.design import as_design, tolerance_for
 from laserpath.design.arrange import Arrangement, arrange
-from laserpath.design.part import hanging
+from laserpath.design.part import Unsupported, unprintable, warnings_of
 from laserpath.machine import convert
 from laserpath.machine.gate import verified
 from laserpath.machine.heights import check_bed, write_time
@@ -74,7 +74,7 @@ class Stack:
     whole: what all of them together expose, as a design on the machine.  plan_of: (K,) index in `each`.
     each: the distinct layers to plan, where they were drawn.  offsets: mm, that place each by the origin.
     drawn: (mm) area of each as drawn, on the machine; `each` is inset from it if light in depth is planned.
-    notes: why the work zero was moved; and the warnings of the layers' designs.
+    notes: why the work zero was moved; and the warnings of the layers' designs.  hanging: what cannot print.
     full: whether a page is wanted.
     """
 
@@ -87,6 +87,7 @@ class Stack:
     offsets: tuple[Point, ...]
     drawn: tuple[Design, ...]
     notes: tuple[str, ...] = ()
+    hanging: tuple[Unsupported, ...] = ()
     full: bool = True
 
     __repr__ = one_line
@@ -233,7 +234,7 @@ class LayerPlans:
             PartData(
                 stack.whole, stack.process, stack.settings, stack.z, len(self.each), self.write_time,
                 found.cured, found.surface, found.undimmed, found.undimmed_surface, found.shape,
-                self.warnings,
+                self.warnings, tuple((one.layer, *one.place, one.sentence) for one in stack.hanging),
             )
         )  # fmt: skip
 
@@ -309,11 +310,13 @@ def stacked(
             offsets.append((float(x), float(y)))
     whole = _translated(exposed, -zero)
     told = dict.fromkeys(sentence for one in designs for sentence in one.warnings)
+    hanging: tuple[Unsupported, ...] = ()
     if process.resin.tone == "negative":
-        told |= dict.fromkeys(hanging(z, [placed[number].area for number in plan_of]))
+        hanging = unprintable(z, [placed[number].area for number in plan_of])
     return Stack(
-        z, whole, process, settings, plan_of, each, tuple(offsets), tuple(placed), (*notes, *told), full
-    )
+        z, whole, process, settings, plan_of, each, tuple(offsets), tuple(placed),
+        (*notes, *told, *warnings_of(hanging)), hanging, full,
+    )  # fmt: skip
 
 
 def _checked(

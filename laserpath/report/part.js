@@ -41,6 +41,13 @@
   side.addEventListener("input", turn);
   below.addEventListener("change", turn);
   which.addEventListener("input", show);
+  for (const one of document.querySelectorAll("[data-layer]")) {
+    one.addEventListener("click", () => {
+      which.value = one.dataset.layer;
+      show();
+      layer.scrollIntoView({ block: "nearest" });
+    });
+  }
   turn();
   show();
 })();

@@ -7,6 +7,7 @@ made beforehand, so that the page needs no WebGL. The pictures of layers are kep
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,7 +21,7 @@ from laserpath.measure.surface import Surface, Voxels
 from laserpath.operators.volume import Cameras, March, RayMarcher
 from laserpath.operators.volume.depth import facing
 from laserpath.physics import optics
-from laserpath.report.canvas import OVER, PAPER, RIGHT, UNDER, png_uri, rgb, small_png
+from laserpath.report.canvas import INK, OVER, PAPER, RIGHT, UNDER, png_uri, rgb, small_png
 from laserpath.report.pages import installed_text, records, template, versions
 from laserpath.report.toolpath_svg import printable
 from laserpath.report.wording import duration
@@ -41,6 +42,8 @@ _FLAT = 0.15
 _LEAST = 0.01
 """mm, least distance that has the full colour."""
 _LISTED = 40
+_RING = 0.04
+"""Radius of a ring around what cannot print, in the longer side of a picture."""
 _PICTURES = 400
 """Most pictures of layers in a page: of more, every second or third one is left out."""
 
@@ -51,7 +54,7 @@ class PartData:
 
     whole: what all layers expose.  z: (K,) mm, tops of the layers.  planned: number of different plans.
     cured, surface: of the part; undimmed, before: if each layer were exposed as planned by itself.
-    seconds: to write all.
+    seconds: to write all.  hanging: (layer from 0, x, y, sentence) of each place that cannot print, mm.
     """
 
     whole: Design
@@ -66,6 +69,7 @@ class PartData:
     before: Surface
     shape: Voxels
     warnings: tuple[str, ...]
+    hanging: tuple[tuple[int, float, float, str], ...] = ()
 
 
 def part_page(data: PartData) -> str:
@@ -73,9 +77,11 @@ def part_page(data: PartData) -> str:
     x0, y0, x1, y1 = data.whole.bounds
     size = " × ".join(figure(one, 4) for one in (x1 - x0, y1 - y0, data.z[-1]))
     most, shape = _most(data.surface), _standing(data)
-    chosen = range(0, len(data.z), -(-len(data.z) // _PICTURES))
-    used = sorted({shape.picture_of[k] for k in chosen})
-    pictures = [_layer(shape, number) for number in used]
+    every = -(-len(data.z) // _PICTURES)
+    chosen = range(0, len(data.z), every)
+    rings = _rings(data, every)
+    used = sorted({(shape.picture_of[k], rings[k]) for k in chosen})
+    pictures = [_layer(shape, number, places) for number, places in used]
     return str(template("part.html").render(
         name=printable(data.whole.name),
         subtitle=f"laserpath report · {len(data.z)} layers, {data.planned} of them planned · {size} mm · "
@@ -86,17 +92,36 @@ def part_page(data: PartData) -> str:
         right=RIGHT, over=OVER, under=UNDER,
         views=list(_views(shape, most)), sides=_SIDES, most=figure(1000 * most, 3), stretch=_stretch(shape),
         pictures=pictures,
-        layers=[{"number": k + 1, "z": figure(data.z[k], 5), "picture": used.index(shape.picture_of[k])}
-                for k in chosen],
+        layers=[{"number": k + 1, "z": figure(data.z[k], 5),
+                 "picture": used.index((shape.picture_of[k], rings[k]))} for k in chosen],
+        hanging=[(k // every, printable(said)) for k, _, _, said in data.hanging[:_LISTED]],
+        hidden=max(len(data.hanging) - _LISTED, 0),
         rows=_rows(data), overhangs=_overhangs(data), left=max(len(data.cured.overhangs) - _LISTED, 0),
         records=records(data.process, data.settings, data.whole), versions=versions(),
     ))  # fmt: skip
 
 
+_Places = tuple[tuple[float, float], ...]
+
+
+def _rings(data: PartData, every: int) -> dict[int, _Places]:
+    """The places in pictures of layers, pixels (column, row), that are marked. every: n-th layer is shown."""
+    shape, found = data.shape, defaultdict[int, _Places](tuple)
+    for k, x, y, _ in data.hanging:
+        column, row = ((at - low) / shape.pixel for at, low in zip((x, y), shape.corner, strict=True))
+        found[k - k % every] += (((shape.layers[0].shape[1] - column) if _hung(data) else column, row),)
+    return found
+
+
+def _hung(data: PartData) -> bool:
+    """Whether the part hung from its plate: light from below exposes it mirrored."""
+    return data.process.machine.layer_change.light == "below"
+
+
 def _standing(data: PartData) -> Voxels:
-    """The shape of the part as it was drawn. One that is lit from below hangs, and is exposed mirrored."""
+    """The shape of the part as it was drawn, also if it hung."""
     shape = data.shape
-    if data.process.machine.layer_change.light != "below":
+    if not _hung(data):
         return shape
     return replace(
         shape, drawn=shape.drawn[..., ::-1], cured=shape.cured[..., ::-1],
@@ -163,13 +188,19 @@ def _most(surface: Surface) -> float:
     return float(min(one * power for one in (1, 2, 5, 10) if one * power >= wanted * (1 - 1e-9)))
 
 
-def _layer(shape: Voxels, number: int) -> str:
-    """A picture of a layer, as a data URI."""
+def _layer(shape: Voxels, number: int, rings: _Places) -> str:
+    """A picture of a layer, as a data URI. rings: (column, row) of places that are marked."""
     made = shape.layers[number][::-1]
     shares = np.stack([made // 25, made // 5 % 5, made % 5], axis=-1) / 4
     inks = np.array([rgb(one) for one in (RIGHT, UNDER, OVER)], float)
     paper = np.array(rgb(PAPER), float)
-    return png_uri(small_png(shares @ inks + (1 - shares.sum(axis=-1, keepdims=True)) * paper, 32))
+    pixels = shares @ inks + (1 - shares.sum(axis=-1, keepdims=True)) * paper
+    rows, columns = np.indices(made.shape) + 0.5
+    radius = max(_RING * max(made.shape), 3.0)
+    for x, y in rings:
+        distance = np.hypot(columns - x, made.shape[0] - rows - y)
+        pixels[np.abs(distance - radius) < max(radius / 8, 1.0)] = rgb(INK)
+    return png_uri(small_png(pixels, 32))
 
 
 def _stretch(shape: Voxels) -> float:

@@ -22,7 +22,7 @@ import laserpath
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError
 from laserpath.base.overlay import differing, union
-from laserpath.design.part import hanging, is_stack, load_part, load_stack
+from laserpath.design.part import is_stack, load_part, load_stack, unprintable, warnings_of
 from laserpath.design.reading import Reading
 from laserpath.planning import stacked
 from laserpath.types import Machine, Process, Resin, Settings, Spot
@@ -238,7 +238,7 @@ def test_a_drawing_s_reader_names_the_way(cone: Path) -> None:
 def hung(*areas: shapely.Geometry) -> tuple[str, ...]:
     """What is said of layers of 0.1 mm."""
     each = [shapely.MultiPolygon([one]) if one.geom_type == "Polygon" else one for one in areas]
-    return hanging([0.1 * (k + 1) for k in range(len(each))], each)
+    return warnings_of(unprintable([0.1 * (k + 1) for k in range(len(each))], each))
 
 
 BASE, FAR = shapely.box(0, 0, 4, 4), shapely.box(6, 0, 7, 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 import re
 from dataclasses import replace
@@ -9,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import shapely
+from PIL import Image
 
 from laserpath.measure.columns import Columns, Curing
 from laserpath.measure.surface import Filling, Surface, Voxels
@@ -88,6 +91,28 @@ def test_views_show_the_part_from_above_and_from_below() -> None:
     red, _, blue = colours[below, colours.shape[1] // 2, -part._RIM - 4]
     assert red > 1.5 * blue
     assert isinstance(shape, Voxels)
+
+
+@pytest.mark.parametrize("light", ["above", "below"])
+def test_what_cannot_print_is_ringed_in_its_layer(light: str, few_views: None) -> None:
+    """On the side where it was drawn, also if the part hung and was exposed mirrored."""
+    data = made()
+    machine = replace(data.process.machine, layer_change=LayerChange(light))
+    data = replace(data, process=replace(data.process, machine=machine), hanging=((6, 0.5, 0.9, "island"),))
+    text = part.part_page(data)
+    (found,) = re.findall(r'<button type="button" data-layer="(\d+)">show</button> island', text)
+    (packed,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    shown = json.loads(packed)
+
+    def picture(k: int) -> np.ndarray:
+        png = base64.b64decode(shown["pictures"][shown["layers"][k]["picture"]].partition(",")[2])
+        return np.asarray(Image.open(io.BytesIO(png)).convert("L"), float)
+
+    row, column = (where.mean() for where in np.nonzero(picture(int(found)) < 60))
+    x = 0.5 if light == "above" else 1.96 - 0.5  # the picture is of -0.02 to 1.98 mm
+    assert (column + 0.5, row + 0.5) == pytest.approx(((x + 0.02) / 0.04, 30 - (0.9 + 0.02) / 0.04), abs=0.3)
+    assert (picture(7) > 60).all()
+    assert 'id="hanging"' not in part.part_page(made())
 
 
 def test_a_part_that_hung_is_shown_as_it_was_drawn() -> None:
