@@ -6,7 +6,9 @@ import base64
 import io
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -135,3 +137,49 @@ def test_an_underside_that_never_gels_is_in_the_verdict(
     text = part.part_page(replace(data, cured=replace(data.cured, overhangs=overhangs)))
     assert f'class="card verdict {level}"' in text
     assert ("does not gel" in text) == (later is None)
+
+
+def test_a_finger_turns_the_part_and_its_layers_are_gone_through(
+    page: str, tmp_path: Path, need: Callable[[str], str]
+) -> None:
+    """On a telephone whose browser has no WebGL, from a file."""
+    from playwright import sync_api as api
+
+    (tmp_path / "part.html").write_text(page.replace("</h1>", "</h1><button data-layer='6'>go</button>"))
+    flags = ["--no-sandbox", "--disable-gpu", "--disable-3d-apis"]
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=need("chromium"), args=flags)
+        phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+        opened = browser.new_context(**phone).new_page()
+        wrong: list[str] = []
+        asked: list[str] = []
+        opened.on("pageerror", lambda error: wrong.append(str(error)))
+        opened.on("console", lambda message: wrong.append(message.text))
+        opened.on("request", lambda request: asked.append(request.url))
+        opened.goto((tmp_path / "part.html").as_uri())
+        assert not opened.evaluate("document.createElement('canvas').getContext('webgl')")
+        fingers = opened.context.new_cdp_session(opened)
+        views = json.loads(opened.locator("#data").inner_text())["views"]
+
+        def drag(x: float, y: float) -> str:
+            opened.locator("#view").scroll_into_view_if_needed()
+            box = opened.locator("#view").bounding_box()
+            begin = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+            for kind, points in (("touchStart", [begin]), ("touchMove", [(begin[0] + x, begin[1] + y)]),
+                                 ("touchEnd", [])):  # fmt: skip
+                given = [{"x": px, "y": py} for px, py in points]
+                fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": given})
+            return str(opened.locator("#view").get_attribute("src"))
+
+        assert opened.locator("#view").get_attribute("src") == views[0]
+        assert drag(30, 0) == views[1], "to the next side"
+        assert drag(0, -80) == views[3], "and from below"
+        first = opened.locator("#layer").get_attribute("src")
+        opened.locator("#which").fill("8")
+        assert opened.locator("#said").inner_text() == "9 of 16, z 0.45 mm"
+        assert opened.locator("#layer").get_attribute("src") != first
+        opened.locator("[data-layer]").click()
+        assert opened.locator("#said").inner_text() == "7 of 16, z 0.35 mm"
+        assert opened.evaluate("document.documentElement.scrollWidth") <= 390
+        assert (wrong, len(asked)) == ([], 1)
+        browser.close()
