@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -303,10 +303,10 @@ class Scene:
     @cached_property
     def depth(self) -> NDArray[np.float32]:
         """(rows, columns) FWHM, distance of each pixel from those beyond the outline: > 0 inside."""
-        solid = self.target.coverage > 0.5
-        inside, outside = (scipy.ndimage.distance_transform_edt(part) for part in (solid, ~solid))
-        depth = (inside - outside) * (self.grid.pitch / self.fwhm)
-        return np.asarray(depth, np.float32)
+        solid, unit = self.target.coverage > 0.5, self.grid.pitch / self.fwhm
+        if solid.size > _FIELD:
+            return _depth(solid, unit)
+        return _depth_of_field(np.packbits(solid).tobytes(), solid.shape, unit)
 
     def deeper(self, least: float) -> Bools:
         """(rows, columns) whether the `depth` of each pixel, FWHM, is above `least`, which is at least 0."""
@@ -330,6 +330,26 @@ class Scene:
     def critical_dose(self) -> float:
         """D_c of the resin, mJ/mm²."""
         return self.resin.critical_dose
+
+
+_FIELD = 1 << 20
+"""Pixels up to which depths are remembered: those of a field, which one process sees again and again."""
+
+
+def _depth(solid: Bools, unit: float) -> NDArray[np.float32]:
+    """`Scene.depth` of pixels that are inside; unit: FWHM of a pixel."""
+    inside, outside = (scipy.ndimage.distance_transform_edt(part) for part in (solid, ~solid))
+    return np.asarray((inside - outside) * unit, np.float32)
+
+
+@lru_cache(maxsize=8)
+def _depth_of_field(packed: bytes, shape: tuple[int, int], unit: float) -> NDArray[np.float32]:
+    """`_depth` of the bits of pixels (rows, columns) = shape."""
+    count = shape[0] * shape[1]
+    solid = np.unpackbits(np.frombuffer(packed, np.uint8), count=count).astype(np.bool_).reshape(shape)
+    depth = _depth(solid, unit)
+    depth.flags.writeable = False  # whoever asks next gets the same
+    return depth
 
 
 TAPS = 12

@@ -47,3 +47,12 @@ def test_what_is_deep_inside_is_found_tile_by_tile(least: float, monkeypatch: py
     deep = some.deeper(least)
     assert deep.any() and not deep.all()
     assert (deep == (some.depth > least)).all()
+
+
+def test_scenes_of_the_same_pixels_have_the_same_depth_which_nobody_may_change() -> None:
+    one, same, wider = (
+        scene.Scene.around(design(shapely.box(0, 0, w, 1.4)), SPOT, Resin(), 6) for w in (2, 2, 2.2)
+    )
+    assert one.depth is same.depth and wider.depth.max() >= one.depth.max() > 0
+    with pytest.raises(ValueError, match="read-only"):
+        one.depth[0, 0] = 1
