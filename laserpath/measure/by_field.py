@@ -23,7 +23,7 @@ from laserpath.measure.figures import CuredAreas, print_figures
 from laserpath.physics.dose import accurate_model
 from laserpath.physics.resin import path_energy
 from laserpath.types import Grid, Spot, Toolpath
-from laserpath.types.results import Edges, PrintFigures
+from laserpath.types.results import Edges, Measurement, MotionFigures
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -224,13 +224,14 @@ class FieldsMeasured:
         areas_of_all = CuredAreas.added(parts) if parts else None
         return cls(epe, missing, grid, dose, areas_of_all, tuple(exposures))
 
-    def printed(self, scene: Scene) -> tuple[Edges, PrintFigures]:
-        """The edges in focus at relative dose 1, and the figures of that print."""
+    def printed(self, scene: Scene, motion: MotionFigures) -> Measurement:
+        """The print in focus at relative dose 1. motion: of the program that exposed it."""
         assert self.areas is not None, "areas were not asked for"
         samples, one = scene.samples, self.exposures.index(1.0)
         edges = Edges(samples.xy, samples.normal, self.epe[0, one], self.missing[0, one], samples.corner)
         worst = judged(edges, self.dose, scene.on(self.grid))
-        return edges, print_figures(self.areas, edges, worst, scene)
+        figures = print_figures(self.areas, edges, worst, scene)
+        return Measurement(figures, motion, self.grid, self.dose, edges)
 
 
 def _every(scene: Scene) -> int:

@@ -92,8 +92,7 @@ class Exposure:
         scene, grid, spot = self.scene, self.scene.grid, self.scene.spot
         if not Partition.of(grid, scene.fwhm).single:
             found = FieldsMeasured.of(paths, scene, (spot, optics.widened(spot, DEFOCUS)))
-            edges, figures = found.printed(scene)
-            return Measurement(figures, self.program.motion, found.grid, found.dose, edges)
+            return found.printed(scene, self.program.motion)
         dose = _dose(paths, grid, spot)
         defocused = _dose(paths, grid, optics.widened(spot, DEFOCUS))
         edges = edge_errors(dose, scene)

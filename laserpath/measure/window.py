@@ -77,10 +77,9 @@ def print_and_window(
     every = sorted({1.0, DEFOCUS, *widths}, key=lambda width: (width != 1.0, width != DEFOCUS, width))
     spots = [optics.widened(scene.spot, width) for width in every]
     found = FieldsMeasured.of(program.executed_parts, scene, spots, DOSES)
-    edges, figures = found.printed(scene)
     some = [every.index(width) for width in widths]
     window = _summed(found.epe[some], found.missing[some], scene, DOSES, widths)
-    return Measurement(figures, program.motion, found.grid, found.dose, edges), window
+    return found.printed(scene, program.motion), window
 
 
 def _summed(

@@ -55,11 +55,12 @@ def test_figures_and_edges_are_those_of_the_whole(scene: Scene, path: Toolpath) 
     edges = edge_errors(dose, scene)
     found = FieldsMeasured.of([path], scene, (SPOT, wide))
     assert np.abs(found.dose - dose).max() < 1e-4 * dose.max()
-    seen, print_ = found.printed(scene)
+    measured = found.printed(scene, None)
+    seen = measured.edges
     assert (seen.missing == edges.missing).all()
     near = ~edges.missing
     assert np.abs(seen.epe - edges.epe)[near].max() < 1e-3 * FWHM
-    figures, whole = print_.as_dict(), cure_figures(dose, blurred, edges, scene).as_dict()
+    figures, whole = measured.figures.as_dict(), cure_figures(dose, blurred, edges, scene).as_dict()
     for name, value in whole.items():
         assert figures[name] == pytest.approx(value, rel=2e-3, abs=2e-4), name
 
@@ -116,7 +117,7 @@ def test_of_a_very_large_grid_every_other_pixel_is_kept(scene: Scene, path: Tool
     found = FieldsMeasured.of([path], scene, spots)
     assert found.grid.pitch == 2 * scene.grid.pitch
     assert np.array_equal(found.dose, all_of_it.dose[::2, ::2])
-    whole, thinned = (one.printed(scene)[1].as_dict() for one in (all_of_it, found))
+    whole, thinned = (one.printed(scene, None).figures.as_dict() for one in (all_of_it, found))
     assert thinned == pytest.approx(whole, abs=2e-3)
 
 
