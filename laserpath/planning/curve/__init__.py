@@ -22,8 +22,7 @@ from laserpath.base import entry_points
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.physics import optics
-from laserpath.planning.curve.contour import centreline, contour
-from laserpath.planning.curve.hatch import hatch, main_direction, outline
+from laserpath.planning.curve.contour import centreline, contour, hatch, main_direction, outline
 from laserpath.planning.curve.order import drawn, is_closed, join, one_way, order, quicker, subdivide
 from laserpath.planning.curve.spiral import spiral
 from laserpath.planning.curve.strokes import fitted_lines, strokes

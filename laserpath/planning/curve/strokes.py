@@ -28,7 +28,7 @@ from laserpath.base.plan_steps import PlanPart
 from laserpath.design.scene import Scene
 from laserpath.operators.strokes import AdditiveStrokes, fit_additive
 from laserpath.physics import optics
-from laserpath.planning.curve.hatch import main_direction, outline
+from laserpath.planning.curve.contour import main_direction, outline
 from laserpath.planning.curve.skeleton import skeleton
 from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.optimise.objective import Objective

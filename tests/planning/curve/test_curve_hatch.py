@@ -13,7 +13,7 @@ from shapely import affinity
 from shapes import NODING
 
 from laserpath.planning.curve import is_closed, main_direction
-from laserpath.planning.curve.hatch import hatch, outline
+from laserpath.planning.curve.contour import hatch, outline
 
 SQUARE = design(shapely.box(0, 0, 1, 1)).area
 
