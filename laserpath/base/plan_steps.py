@@ -25,6 +25,7 @@ class PlanPart(StrEnum):
     CONVERT = "convert", "correcting by conversion", True
     MEASURE = "measure", "measuring", False, True
     LIMIT = "limit", "computing the spot's limit", False, True
+    DIM = "dim", "dimming for the light from above", False, True
     SENSITIVITY = "sensitivity", "sensitivity"
     REPORT = "report", "writing the report", False, True
 

@@ -510,6 +510,7 @@ def unprintable(z: Sequence[float], areas: Sequence[shapely.MultiPolygon]) -> tu
     """What cannot print in layers: islands, spans over nothing, the widest first, cavities that trap resin.
 
     z: (K,) mm, tops of the layers, lowest first.  areas: (K,) of them; equal ones are the same object.
+    Raises InputError for a layer that lies over nothing of the one below.
     """
     islands: list[Unsupported] = []
     spans: list[tuple[float, Unsupported]] = []
@@ -522,6 +523,11 @@ def unprintable(z: Sequence[float], areas: Sequence[shapely.MultiPolygon]) -> tu
             piece for piece in above.geoms
             if not shapely.intersects(below, piece) or within(piece, below).area < _TOUCH
         ]  # fmt: skip
+        if len(apart) == len(above.geoms):
+            raise InputError(
+                f"layer {k + 1} at z {z[k]:g} mm lies over nothing of layer {k}, so what is above hangs on "
+                "nothing: put all layers where they belong in one system of coordinates"
+            )
         if apart:
             islands += [
                 _named("island", k, one, f"layer {k + 1} at z {z[k]:g} mm has an island") for one in apart

@@ -203,15 +203,21 @@ def _outside(
     return out
 
 
-def check_fits(design: Design, machine: Machine, origin: str, offset: Point) -> None:
-    """Raise InputError if a design is beyond the machine. origin, offset: by which it was moved there."""
+def check_fits(
+    design: Design, machine: Machine, origin: str, offset: Point,
+    smaller: str = "make it smaller (--size, --scale), turn it (--rotate)",
+) -> None:  # fmt: skip
+    """Raise InputError if a design is beyond the machine. origin, offset: by which it was moved there.
+
+    smaller: what helps if it is too large.
+    """
     name = design.part.drawing if design.part else design.name
     for axis, low, high, start, end in _outside(design.extent, machine, centred=origin == "centre"):
         if high - low > end - start:
             raise InputError(
                 f"design {name!r} is {figure(high - low, 4)} mm long in {axis}, "
-                f"above the {end - start:g} mm of machine {machine.name!r}; make it smaller (--size, "
-                "--scale), turn it (--rotate), or take another --machine"
+                f"above the {end - start:g} mm of machine {machine.name!r}; {smaller}, or take another "
+                "--machine"
             )
         mend = "--origin design starts at its own corner"
         if any(offset):

@@ -57,7 +57,7 @@ from laserpath.planning.keeping import Keeping
 from laserpath.planning.pipeline import Plan
 from laserpath.types import Design, Grid, Machine, Process, Resin, StraightMoves, Toolpath
 
-_PIXELS_PER_FWHM = 6.0
+COLUMN_PIXELS = 6.0
 """Of the grid of columns: more place seams and walls more finely, in more time."""
 _NODE_FWHM = 0.5
 """Distance of the nodes of w: a larger one dims lines beside each other together."""
@@ -81,8 +81,8 @@ _UNDERSIDE = (1.0, 1.05)
 _RIM_FWHM = 0.8
 """Distance from its edge from which a layer gels by its own light: a smaller one makes walls thicker."""
 _MOST_OVER = 2.0
-"""Critical doses, largest dose within `_NEAR` of an underside: a smaller one lets more layers be written."""
-_NEAR = 10.0
+"""Critical doses, largest dose within `FAR_DEPTHS` of an underside: a smaller one writes more layers."""
+FAR_DEPTHS = 10.0
 """Penetration depths above an underside within which its light is counted."""
 _TOO_LITTLE = 2.0
 """a, weight of too low a dose: a larger one joins layers more safely, and prints farther through."""
@@ -210,7 +210,7 @@ def planned_in_depth(
     layers are dimmed by.
     """
     process, fwhm = plans[0].process, optics.fwhm(plans[0].process.spot)
-    grid = grid_for(whole, process.spot, _PIXELS_PER_FWHM)
+    grid = grid_for(whole, process.spot, COLUMN_PIXELS)
     each = {id(one): (one, area) for one, area in zip(plans, drawn, strict=True)}
     inside = {key: rasterise(area, grid).coverage >= 0.5 for key, (_, area) in each.items()}
     solid = [inside[id(one)] for one in plans]
@@ -274,7 +274,7 @@ class _DoseBounds:
         law, e_c, d_c = Absorption.of(resin), float(resin.e_c or 1.0), resin.critical_dose
         solid, depth = columns.solid[k], columns.above_nothing(k)
         at_walls = np.maximum(law.above(e_c, columns.thickness[k] / 2) - light, 0.0)
-        near = solid & (depth < _NEAR * law.depth)
+        near = solid & (depth < FAR_DEPTHS * law.depth)
         down = np.where(near, depth, 0.0)
         low, high = (np.maximum(law.above(g * e_c, down) - light, 0.0) for g in _UNDERSIDE)
         inside = _inside(solid & (~near | (low >= d_c)), columns.grid, fwhm)

@@ -27,12 +27,15 @@ from gcode.controllers.interface import z_of
 from laserpath.base.arrays import Floats
 from laserpath.base.checks import a_list as check_list
 from laserpath.base.checks import number as check_number
-from laserpath.base.errors import InputError, one_line
+from laserpath.base.compute import workers
+from laserpath.base.errors import InputError, figure, one_line
 from laserpath.base.files import write_all
 from laserpath.base.overlay import differing, union
+from laserpath.base.plan_steps import PlanPart
 from laserpath.design import as_design, tolerance_for
 from laserpath.design.arrange import Arrangement, arrange
 from laserpath.design.part import Unsupported, unprintable, warnings_of
+from laserpath.design.target import grid_for
 from laserpath.machine import convert
 from laserpath.machine.gate import verified
 from laserpath.machine.heights import check_bed, write_time
@@ -41,7 +44,8 @@ from laserpath.machine.program import MachineProgram
 from laserpath.machine.rest import one_after_another, rested
 from laserpath.machine.shrinkage import scales
 from laserpath.physics import optics
-from laserpath.planning.depth import InDepth, applies, inset, planned_in_depth
+from laserpath.planning.costs import PlanStep
+from laserpath.planning.depth import COLUMN_PIXELS, FAR_DEPTHS, InDepth, applies, inset, planned_in_depth
 from laserpath.planning.forecasts import Forecast, forecast
 from laserpath.planning.keeping import Keeping
 from laserpath.planning.optimise.loop import Progress
@@ -53,6 +57,8 @@ _SAME_FWHM = 1 / 100
 """Tolerance, in FWHM, within which layers count as equal; a larger one plans fewer layers."""
 _SAME_HEIGHT = 1e-3
 """mm, the last digit of programs: heights that differ by less are equal."""
+_DIMMING = 5e-7
+"""s a pixel that the search for a layer's dimmed program takes; measured on one core."""
 _EXECUTED = 20
 """Layers that are executed at once for their time: more take more memory."""
 _LISTED = 5
@@ -304,7 +310,7 @@ def stacked(
         with _naming(z[plan_of.index(number)]):
             alone = to_expose(design, process.resin, spot)
             placed.append(_translated(to_expose(alike[number], process.resin, spot), -zero))
-            check_fits(placed[-1], machine, origin, offset)
+            check_fits(placed[-1], machine, origin, offset, "scale or turn all of it where it was drawn")
             check_bed(placed[-1], process)
             x, y = np.array(zero_of(alone, origin)) - zero
             offsets.append((float(x), float(y)))
@@ -363,6 +369,12 @@ def _check_height(number: int, z: float, below: Sequence[float], machine: Machin
     if below and abs(z - below[-1]) < _SAME_HEIGHT:
         raise InputError(
             f"layers {number - 1} and {number} are both at z {z:g} mm; join their areas to one layer"
+        )
+    step = 1 / machine.z_steps if machine.z_steps else 0.0
+    if below and 0 < z - below[-1] < step * (1 - 1e-9):
+        raise InputError(
+            f"layers {number - 1} and {number} are {figure(1000 * (z - below[-1]))} µm apart, less than the "
+            f"{figure(1000 * step)} µm of a step in Z of machine {machine.name!r} (z_steps)"
         )
     if below and z < below[-1]:
         raise InputError(
@@ -424,7 +436,25 @@ def forecast_stack(stack: Stack) -> tuple[Forecast, ...]:
     def of_layer(number: int, design: Design, process: Process, settings: Settings) -> Forecast:
         return forecast(design, process, settings).without_report
 
-    return stack.of_each(of_layer)
+    each = stack.of_each(of_layer)
+    if not applies(stack.process.resin, len(stack.z)):
+        return each
+    # All layers are dimmed after the last one is planned.
+    grid = grid_for(stack.whole, stack.process.spot, COLUMN_PIXELS)
+    dim = PlanStep(PlanPart.DIM, _DIMMING * searched(stack) * grid.shape[0] * grid.shape[1], len(stack.z))
+    return (*each[:-1], replace(each[-1], steps=(*each[-1].steps, dim)))
+
+
+def searched(stack: Stack) -> int:
+    """About how many layers need another dimmed program than those above: near undersides, and near the top.
+
+    Light from farther than `FAR_DEPTHS` penetration depths changes nothing.
+    """
+    resin, z = stack.process.resin, stack.z
+    reach = FAR_DEPTHS * (resin.penetration_depth or 0.0)
+    ends = [k for k in range(1, len(z)) if stack.plan_of[k] != stack.plan_of[k - 1]] + [len(z)]
+    runs = zip([0, *ends[:-1]], ends, strict=True)
+    return sum(min(last - first, 1 + math.ceil(reach / (z[-1] / len(z)))) for first, last in runs)
 
 
 def together(stack: Stack, each: Sequence[Forecast], settle: float | None = None) -> Forecast:
@@ -492,8 +522,9 @@ def _in_depth(
 
     def told(done: int, of: int) -> None:
         if progress is not None:
-            progress(last, last + 1, Progress("dimming for the light from above", done, of, math.nan))
+            progress(last, last + 1, Progress(PlanPart.DIM, done, of, math.nan))
 
+    workers.release()
     drawn = [stack.drawn[number] for number in stack.plan_of]
     return planned_in_depth(stack.whole, drawn, plans, _thickness(stack.z), told, keeping)
 

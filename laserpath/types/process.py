@@ -412,7 +412,7 @@ class Machine:
     z_travel: (lowest, highest) mm that a program's Z may be; None: not known, or there is no Z.
     focus: mm, the Z of the best focus, where programs expose; 0 leaves Z alone.
     heights: of the bed; programs follow it if there is a Z.  z_speed_max: mm/s, and z_acceleration: mm/s², of
-    Z; None: not known.  layer_change: what it does before each layer of a part.
+    Z, z_steps: per mm, of its motor; None: not known.  layer_change: what is done before each layer of parts.
     """
 
     name: str = "generic 405 nm GRBL diode"
@@ -446,6 +446,7 @@ class Machine:
     heights: Heights | None = None
     z_speed_max: float | None = None
     z_acceleration: float | None = None
+    z_steps: float | None = None
     layer_change: LayerChange = LayerChange()
 
     def __post_init__(self) -> None:
@@ -457,7 +458,9 @@ class Machine:
             "square_corner_velocity",
         )  # fmt: skip
         given = (
-            k for k in ("baud", "steps", "z_speed_max", "z_acceleration") if getattr(self, k) is not None
+            k
+            for k in ("baud", "steps", "z_speed_max", "z_acceleration", "z_steps")
+            if getattr(self, k) is not None
         )
         positive(self, *given)
         if np.min(self.acceleration) < _SLOWEST:

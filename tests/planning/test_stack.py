@@ -20,13 +20,14 @@ import laserpath
 from gcode import Kind
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
+from laserpath.base.plan_steps import PlanPart
 from laserpath.config import project, request
 from laserpath.machine import convert
 from laserpath.machine.gate import verified
 from laserpath.machine.heights import write_time
 from laserpath.machine.rest import one_after_another
 from laserpath.planning import stack as stacks
-from laserpath.planning.stack import same, stacked
+from laserpath.planning.stack import forecast_stack, same, searched, stacked
 from laserpath.types import Design, Kinetics, LayerChange, Machine, Process, Resin, Settings, Spot
 
 WIDE = Process(Spot(0.4), Resin(critical_dose=0.2), Machine())
@@ -210,7 +211,7 @@ def test_uneven_layers_are_warned_of() -> None:
 
 
 SQUARE = shapely.box(5, 5, 6, 6)
-TRAVELS = replace(WIDE, machine=Machine(z_travel=(0.0, 40.0)))
+TRAVELS = replace(WIDE, machine=Machine(z_travel=(0.0, 40.0), z_steps=400.0))
 
 
 @pytest.mark.parametrize(
@@ -226,8 +227,12 @@ TRAVELS = replace(WIDE, machine=Machine(z_travel=(0.0, 40.0)))
         ([SQUARE], r"layer 1 is of type Polygon, but must be a pair \(z, area\)"),
         ([(0.1, 5)], r"layer at z 0\.1 mm: design is of type int, but must be a file's name"),
         ([(0.1, SQUARE), (0.2, shapely.box(-1, 5, 1, 6))], r"layer at z 0\.2 mm: .* reaches from x = -1 to"),
+        ([(0.1, SQUARE), (0.1024, SQUARE)], r"layers 1 and 2 are 2\.4 µm apart, less than the 2\.5 µm o"),
+        ([(0.1, SQUARE), (0.2, shapely.box(8, 5, 9, 6))], r"layer 2 at z 0\.2 mm lies over nothing of layer"),
+        ([(0.1, shapely.box(0, 0, 301, 1))], r"layer at z 0\.1 mm: .* scale or turn all of it where it was"),
     ],
-    ids=["none", "falling", "equal", "empty", "beyond", "nan", "text", "no pair", "no area", "off"],
+    ids=["none", "falling", "equal", "empty", "beyond", "nan", "text", "no pair", "no area", "off", "thin",
+         "beside", "long"],
 )  # fmt: skip
 def test_layers_that_cannot_be_planned_are_refused(layers: list[tuple[float, object]], sentence: str) -> None:
     with pytest.raises(InputError, match=f"^{sentence}"):
@@ -267,6 +272,22 @@ def test_a_part_has_a_page_if_light_in_depth_is_planned() -> None:
     assert names(curve) == ["part.gcode", "part.report.html"]
     assert names(curve, apart=True) == ["part-001.gcode", "part-002.gcode", "part.report.html"]
     assert names(curve, report="brief") == ["part.gcode"]
+
+
+def test_the_forecast_counts_the_dimming_of_layers() -> None:
+    """Those near a change of area, above which the light differs from layer to layer, are searched for."""
+    curve = Resin(critical_dose=0.14, e_c=0.085, penetration_depth=0.1)
+    block, top = shapely.box(0, 0, 1, 1), shapely.box(0, 0, 2, 1)
+    layers = [(0.05 * (k + 1), top if k >= 60 else block) for k in range(65)]
+
+    def seconds(resin: Resin) -> float:
+        stack = stacked(layers, Process(Spot(0.1), resin, Machine()), Settings())
+        return sum(one.seconds([PlanPart.DIM]) for one in forecast_stack(stack))
+
+    stack = stacked(layers, Process(Spot(0.1), curve, Machine()), Settings())
+    assert searched(stack) == 21 + 5
+    assert seconds(curve) > 0
+    assert seconds(Resin()) == 0
 
 
 def test_bottom_layers_are_refused_where_a_plan_aims_at_no_dose() -> None:

@@ -57,7 +57,7 @@ class _Cluster:
         return int(sum(self.client.nthreads().values()))
 
 
-_state = SimpleNamespace(cluster=None)
+_state = SimpleNamespace(cluster=None, pool=None)
 
 
 def worker_count() -> int:
@@ -73,7 +73,8 @@ def _pool() -> Any:
         return _state.cluster
     from loky import get_reusable_executor  # some tens of ms, which small designs need not wait for
 
-    return get_reusable_executor(max_workers=_others(), timeout=_IDLE, initializer=_begin)
+    _state.pool = get_reusable_executor(max_workers=_others(), timeout=_IDLE, initializer=_begin)
+    return _state.pool
 
 
 def _others() -> int:
@@ -89,6 +90,13 @@ def prepare(function: Callable[[], object]) -> None:
     if _state.cluster is None and worker_count():
         for _ in range(_others()):
             _pool().submit(function)
+
+
+def release() -> None:
+    """End the workers here, which keep some hundred MB each. Further tasks start others."""
+    if _state.pool is not None:
+        _state.pool.shutdown(wait=False)
+        _state.pool = None
 
 
 def each(function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:

@@ -125,6 +125,7 @@ MACHINE = (
     Field("heights", required=False),
     Field("z_speed_max", quantities.SPEED, required=False),
     Field("z_acceleration", quantities.ACCELERATION, required=False),
+    Field("z_steps", quantities.DENSITY, required=False),
     Field("layer_change", required=False, within=LAYER_CHANGE),
 )
 _THIN = {unit: quantities.LENGTH[unit] for unit in ("um", "mm")}

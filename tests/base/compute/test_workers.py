@@ -149,3 +149,20 @@ def test_workers_of_another_version_are_named() -> None:
         workers._check(versions, "tcp://s:8786")
     with pytest.raises(InputError, match="worker tcp://c:3 has no laserpath that answers"):
         workers._check({"tcp://c:3": ModuleNotFoundError("laserpath")}, "tcp://s:8786")
+
+
+def _process(first: int) -> int:
+    """The process that does it, after a while."""
+    time.sleep(0.2)
+    return os.getpid()
+
+
+@pytest.mark.slow
+def test_workers_that_are_let_go_end_and_others_take_their_place() -> None:
+    """Their memory is free for what the command goes on with alone."""
+    before = set(workers.each(_process, range(6)))
+    workers.release()
+    workers.release()
+    after = set(workers.each(_process, range(6)))
+    assert before & after <= {os.getpid()}
+    assert len(after) > 1
