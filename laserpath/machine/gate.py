@@ -8,12 +8,16 @@ after, there is no program. `gcode.verify` says what is looked at.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import gcode
 from laserpath.base.errors import InputError
 from laserpath.machine import convert
 from laserpath.machine.heights import at_focus
 from laserpath.types import Machine, Spot
+
+_AT_ONCE = 300_000
+"""Moves of a long program that are read back at a time: more take more memory."""
 
 
 def verified(
@@ -36,20 +40,74 @@ def verified(
     Raises InputError if the program could light where it must not, whoever wrote its dialect, is lit beyond
     the heights of the bed, or leaves the machine's travel in Z.
     """
+    asked = _asked(moves if raised else at_focus(moves, machine, spot), machine)
     dialect = convert.dialect_of(machine)
-    moves = moves if raised else at_focus(moves, machine, spot)
-    asked = moves if dialect.arcs else moves.chords(gcode.motion.ARC_TOLERANCE)
     text = gcode.write(asked, dialect, machine.s_max, header, pauses=pauses, at_height=at_height)
+    return text, _checked(text, asked, machine, pauses=bool(pauses))
+
+
+def verified_by_pieces(
+    pieces: Iterable[gcode.Moves],
+    machine: Machine,
+    header: Iterable[str] = (),
+    *,
+    spot: Spot | None = None,
+    at_height: bool = False,
+) -> str:
+    """`verified`, of a program too long to be in memory several times. pieces: dark at both ends, joined.
+
+    Some pieces at a time are read back, as a program of their own that begins with the last one of those
+    before: so each piece, and each place where two meet, is read as it is written.
+    """
+    dialect, texts = convert.dialect_of(machine), list[str]()
+    group: list[_Written] = []
+    for piece in pieces:
+        asked = _asked(at_focus(piece, machine, spot), machine)
+        written = gcode.write_piece(
+            asked, dialect, machine.s_max, () if texts else header, at_height=at_height and not texts
+        )
+        texts += [written[1]] if texts else written[:2]
+        group.append(_Written(asked, *written))
+        if sum(len(one.asked) for one in group) > _AT_ONCE:
+            group = _group_checked(group, machine)
+    if len(group) > 1 or len(texts) <= 2:
+        _group_checked(group, machine)
+    return "".join([*texts, group[-1].end])
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """A piece of a program, its lines, and those before and after it if it is one of its own."""
+
+    asked: gcode.Moves
+    begin: str
+    lines: str
+    end: str
+
+
+def _group_checked(group: Sequence[_Written], machine: Machine) -> list[_Written]:
+    """Verify pieces as a program, and give the last one, with which the next group begins."""
+    text = "".join([group[0].begin, *(one.lines for one in group), group[-1].end])
+    _checked(text, gcode.concat(one.asked for one in group), machine)
+    return [group[-1]]
+
+
+def _asked(moves: gcode.Moves, machine: Machine) -> gcode.Moves:
+    """The moves as the machine's dialect has them."""
+    return moves if convert.dialect_of(machine).arcs else moves.chords(gcode.motion.ARC_TOLERANCE)
+
+
+def _checked(text: str, asked: gcode.Moves, machine: Machine, *, pauses: bool = False) -> gcode.Program:
+    """What is read back of a program. Raises InputError unless that was asked for, and is dark elsewhere."""
     try:
-        program = gcode.verify(
-            text, dialect, machine.s_max, asked=asked, least=_least(machine),
-            rapid_speed=min(machine.rapid_speed), pauses=bool(pauses),
+        return gcode.verify(
+            text, convert.dialect_of(machine), machine.s_max, asked=asked, least=_least(machine),
+            rapid_speed=min(machine.rapid_speed), pauses=pauses,
         )  # fmt: skip
     except gcode.GcodeError as error:
         raise InputError(
             f"the program for {machine.name} is not safe, so it is not written: {error}"
         ) from error
-    return text, program
 
 
 def _least(machine: Machine) -> float:

@@ -15,7 +15,7 @@ within milliseconds.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -104,7 +104,14 @@ def _run_in(moves: gcode.Moves, machine: Machine) -> Floats | None:
 def one_after_another(
     parts: Iterable[tuple[str, gcode.Moves, float]], machine: Machine, change: LayerChange | None = None
 ) -> gcode.Moves:
-    """The parts of one program, each at its z, with dark ways between them.
+    """All `pieces` of a program, joined."""
+    return gcode.concat(pieces(parts, machine, change))
+
+
+def pieces(
+    parts: Iterable[tuple[str, gcode.Moves, float]], machine: Machine, change: LayerChange | None = None
+) -> Iterator[gcode.Moves]:
+    """Each part of a program at its z, and the dark way from it to the next one.
 
     parts: comment, moves, whose own z and comments do not count, and z, mm.  change: before each of them.
     """
@@ -113,10 +120,14 @@ def one_after_another(
     end: tuple[Floats, float] | None = None
     for comment, moves, z in parts:
         comments.append((sum(map(len, rows)), comment))
-        rows += [way_to(end, moves.xy[0], z, machine, change)]
-        rows += [replace(moves, z=np.full(len(moves.xy), z), comments=())]
+        rows.append(way_to(end, moves.xy[0], z, machine, change))
+        if end is not None:
+            yield replace(gcode.concat(rows), comments=tuple(comments))
+            rows, comments = [], []
+        rows.append(replace(moves, z=np.full(len(moves.xy), z), comments=()))
         end = (moves.xy[-1], z)
-    return replace(gcode.concat(rows), comments=tuple(comments))
+    if rows:
+        yield replace(gcode.concat(rows), comments=tuple(comments))
 
 
 def at_heights(parts: Iterable[tuple[gcode.Moves, float]], machine: Machine) -> gcode.Moves:

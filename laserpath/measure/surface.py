@@ -37,6 +37,8 @@ _LEVELS = 4
 """Shares of a pixel in the pictures of layers: 0, 1/4 … 1."""
 _PIXELS = 320
 """Most pixels along a picture of a layer."""
+_SCENES = 2
+"""Areas whose outlines are kept for layers to come: more take more memory."""
 _FAR = 3.0
 """Largest distance d, in voxels: where nothing is drawn near, there is no other."""
 
@@ -91,6 +93,8 @@ class Walls:
         if self._last[0] is not like:
             scene = self._scenes.get(id(drawn))
             if scene is None:
+                while len(self._scenes) >= _SCENES:
+                    self._scenes.pop(next(iter(self._scenes)))
                 scene = self._scenes[id(drawn)] = Scene(drawn, columns.grid, self._spot, self._resin)
             dose = self._absorption.below(at_top, thick / 2)
             edges = judged(edge_errors(dose, scene), dose, scene)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -37,11 +37,11 @@ from laserpath.design.arrange import Arrangement, arrange
 from laserpath.design.part import Unsupported, unprintable, warnings_of
 from laserpath.design.target import grid_for
 from laserpath.machine import convert
-from laserpath.machine.gate import verified
+from laserpath.machine.gate import verified_by_pieces
 from laserpath.machine.heights import check_bed, write_time
 from laserpath.machine.placement import check_fits, origin_of, to_expose, zero_of
 from laserpath.machine.program import MachineProgram
-from laserpath.machine.rest import one_after_another, rested
+from laserpath.machine.rest import pieces, rested
 from laserpath.machine.shrinkage import scales
 from laserpath.physics import optics
 from laserpath.planning.costs import PlanStep
@@ -208,10 +208,9 @@ class LayerPlans:
         Some layers at a time, as if each of these groups began a program: hundredths of a second differ.
         """
         process = self.stack.process
-        moves = _stacked(self.stack.z, self.programs, process)
-        rows = [row for row, _ in moves.comments]  # of the first moves of layers
-        ends = [0, *rows[_EXECUTED::_EXECUTED], len(moves)]
-        return sum(write_time(moves.span(first, last), process) for first, last in pairwise(ends))
+        each = _pieces(self.stack.z, self.programs, process)
+        some = iter(lambda: list(islice(each, _EXECUTED)), [])
+        return sum(write_time(gcode.concat(moves), process) for moves in some)
 
     def write(self, folder: str | Path = ".", *, apart: bool = False) -> tuple[Path, ...]:
         """Write NAME.gcode; apart: instead NAME-001.gcode … for each layer, all or none. Returns the paths.
@@ -488,7 +487,7 @@ def plan_stack(
     of = len(stack.each)
     each = stack.of_each(
         lambda number, design, process, settings: _lighter(
-            plan(design, process, settings, listener_of(progress, number, of), keeping=keeping)
+            plan(design, process, settings, listener_of(progress, number, of), keeping=keeping), stack
         )
     )
     plans = [each[number] for number in stack.plan_of]
@@ -500,12 +499,16 @@ def plan_stack(
     return LayerPlans(stack, each, program, warnings, found)
 
 
-def _lighter(made: Plan) -> Plan:
-    """The plan with the dose of its program only, in single precision: all of 40 layers take gigabytes."""
+def _lighter(made: Plan, stack: Stack) -> Plan:
+    """The plan with the dose of its program only, in single precision: all of 40 layers take gigabytes.
+
+    Without any if its layers are dimmed: then that is not what is exposed.
+    """
     report = made.report
+    executed = replace(report.executed, dose=report.executed.dose.astype(np.float32))
     light = replace(
         report,
-        executed=replace(report.executed, dose=report.executed.dose.astype(np.float32)),
+        executed=executed.without_dose if applies(stack.process.resin, len(stack.z)) else executed,
         start=report.start.without_dose,
         commanded=report.commanded and report.commanded.without_dose,
     )
@@ -549,19 +552,25 @@ def _program(
     parts = f"Layers: {len(chosen)}, {planned} of them planned, z {heights[0]:g} to {heights[-1]:g} mm"
     parts += stack.bottom(numbers) + stack.hangs
     top = header(stack.whole, stack.process, stack.settings, warnings, parts)
-    moves = _stacked(heights, chosen, stack.process)
     process = stack.process
-    return verified(moves, process.machine, top, spot=process.spot, at_height=any(stack.z))[0]
+    each = _pieces(heights, chosen, process)
+    return verified_by_pieces(each, process.machine, top, spot=process.spot, at_height=any(stack.z))
 
 
-def _stacked(heights: Sequence[float], programs: Sequence[MachineProgram], process: Process) -> gcode.Moves:
-    """The moves of layers at their heights, one after the other; Z is counted from the surface in focus."""
+def _pieces(
+    heights: Sequence[float], programs: Sequence[MachineProgram], process: Process
+) -> Iterator[gcode.Moves]:
+    """The moves of layers at their heights, one after the other; Z is counted from the surface in focus.
+
+    Those of a part are millions, so that they are made when they are needed.
+    """
     # What each program was measured by: its path as written, after the rest with which it begins.
-    machine = process.machine
-    written = {id(one): rested(convert.to_moves(one.path, machine), machine) for one in programs}
-    layers = enumerate(zip(heights, programs, strict=True), 1)
-    parts = [(f"layer {k} of {len(programs)}, z {z:g} mm", written[id(one)], z) for k, (z, one) in layers]
-    return one_after_another(parts, machine, machine.layer_change)
+    machine, layers = process.machine, enumerate(zip(heights, programs, strict=True), 1)
+    parts = (
+        (f"layer {k} of {len(programs)}, z {z:g} mm", rested(convert.to_moves(one.path, machine), machine), z)
+        for k, (z, one) in layers
+    )
+    return pieces(parts, machine, machine.layer_change)
 
 
 def _warnings(heights: Sequence[float], plans: Sequence[Plan]) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import shapely
+from builders import SPOKEN
 from sets import one_fast
 
 import gcode
@@ -23,7 +24,7 @@ from laserpath.calibration import chart
 from laserpath.cli import main
 from laserpath.cli.ending import BAD_INPUT
 from laserpath.config import profiles
-from laserpath.machine import convert, gate
+from laserpath.machine import convert, gate, rest
 from laserpath.machine.framing import frame, tour
 from laserpath.machine.program import export
 from laserpath.machine.rest import rested
@@ -448,3 +449,46 @@ def test_a_controller_without_a_pause_gets_none() -> None:
     moves = gcode.Moves.straight([(1, 1), (2, 2)], [0], [50], [True])
     with pytest.raises(gcode.GcodeError, match="klipper has no line at which it waits"):
         gcode.write(moves, gcode.dialect("klipper"), pauses=[1])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_program_by_pieces_is_read_as_the_whole(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Layers that end lit, with ways between them; also if each piece is read back with the next one only."""
+    machine, dialect = SPOKEN[name], gcode.dialect(name)
+    square = np.array([(0, 0), (2, 0), (2, 2), (0, 2), (0, 0.5)], float)
+    lit = np.array([0.5, 0.25, 0.0, 0.5])
+    parts = []
+    for k in range(5):
+        kinds = np.where(lit > 0, gcode.Kind.LINE, gcode.Kind.RAPID).astype(np.int8)
+        layer = gcode.Moves(square + 3 * (k % 2), lit, np.full(4, 10.0), kinds)
+        parts.append((f"layer {k}", layer, 0.1 * (k + 1)))
+    whole, _ = gate.verified(rest.one_after_another(parts, machine), machine, ("head",))
+    for most in (gate._AT_ONCE, 1):
+        monkeypatch.setattr(gate, "_AT_ONCE", most)
+        text = gate.verified_by_pieces(rest.pieces(parts, machine), machine, ("head",))
+        assert text.count("; head\n") + text.count("(head)\n") == 1
+        moves, due = (gcode.parse(one, dialect, machine.s_max) for one in (text, whole))
+        for column in ("xy", "z", "power", "kind", "dwell"):
+            assert np.array_equal(getattr(moves, column), getattr(due, column)), column
+        lines = moves.kind == gcode.Kind.LINE
+        assert np.array_equal(moves.speed[lines], due.speed[lines])
+        assert [words for _, words in moves.comments] == [words for _, words in due.comments]
+        found = gcode.check(text, dialect, convert.envelope(machine, dialect))
+        assert [one for one in found if one.severity == "error"] == []
+
+
+def test_a_piece_that_is_lit_where_it_must_not_be_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also in the line with which it begins, which follows the piece before."""
+    machine = SPOKEN["grbl"]
+    layer = gcode.Moves(np.array([(0, 0), (2.0, 0)]), [0.5], [10.0], np.array([1], np.int8))
+    parts = [("", layer, 0.1 * (k + 1)) for k in range(4)]
+    written, count = gcode.write_piece, iter(range(9))
+
+    def broken(*given: object, **named: object) -> tuple[str, str, str]:
+        begin, lines, end = written(*given, **named)
+        return begin, ("G1 X1 Y1 S9\n" if next(count) == 2 else "") + lines, end
+
+    monkeypatch.setattr(gcode, "write_piece", broken)
+    monkeypatch.setattr(gate, "_AT_ONCE", 1)
+    with pytest.raises(InputError, match="is not safe, so it is not written"):
+        gate.verified_by_pieces(rest.pieces(parts, machine), machine)
