@@ -60,14 +60,14 @@ def verified_by_pieces(
     before: so each piece, and each place where two meet, is read as it is written.
     """
     dialect, texts = convert.dialect_of(machine), list[str]()
-    group: list[_Written] = []
+    group: list[_WrittenPiece] = []
     for piece in pieces:
         asked = _asked(at_focus(piece, machine, spot), machine)
         written = gcode.write_piece(
             asked, dialect, machine.s_max, () if texts else header, at_height=at_height and not texts
         )
         texts += [written[1]] if texts else written[:2]
-        group.append(_Written(asked, *written))
+        group.append(_WrittenPiece(asked, *written))
         if sum(len(one.asked) for one in group) > _AT_ONCE:
             group = _group_checked(group, machine)
     if len(group) > 1 or len(texts) <= 2:
@@ -76,7 +76,7 @@ def verified_by_pieces(
 
 
 @dataclass(frozen=True, slots=True)
-class _Written:
+class _WrittenPiece:
     """A piece of a program, its lines, and those before and after it if it is one of its own."""
 
     asked: gcode.Moves
@@ -85,7 +85,7 @@ class _Written:
     end: str
 
 
-def _group_checked(group: Sequence[_Written], machine: Machine) -> list[_Written]:
+def _group_checked(group: Sequence[_WrittenPiece], machine: Machine) -> list[_WrittenPiece]:
     """Verify pieces as a program, and give the last one, with which the next group begins."""
     text = "".join([group[0].begin, *(one.lines for one in group), group[-1].end])
     _checked(text, gcode.concat(one.asked for one in group), machine)
