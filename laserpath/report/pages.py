@@ -31,6 +31,7 @@ from shapely import affinity
 
 import gcode
 from laserpath.base.arrays import Floats
+from laserpath.base.compute.beside import pool
 from laserpath.base.errors import figure
 from laserpath.base.quantities import decimals
 from laserpath.design.scene import Scene
@@ -160,13 +161,15 @@ def page(exposed: ShownProgram, data: PageData | None, verdict: Verdict, text: P
     """The whole page as HTML; data: None where there is no design to compare with."""
     places: Sequence[Place] = marked(data.places, data.inspection, data.fwhm) if data else ()
     done = exposed.done
-    numbers = payload(exposed, places)
     report = data.report if data else None
+    # Most of it is numbers, without Python's lock: one half beside the other.
+    drawn = pool().submit(lambda: list(pictures.maps(exposed, places, done)) if text.illustrated else [])
+    charts = list(_charts(exposed, data, places, text))
+    numbers, maps = payload(exposed, places), drawn.result()
     return str(template("template.html", bound=_bound).render(
         name=printable(text.name), subtitle=printable(text.subtitle),
         warnings=[printable(w) for w in text.warnings], verdict=_with(verdict, _answers(text, exposed)),
-        maps=list(pictures.maps(exposed, places, done)) if text.illustrated else (),
-        charts=list(_charts(exposed, data, places, text)),
+        maps=maps, charts=charts,
         places=places, compared=data is not None, planned=data is not None and data.planned, done=done,
         limit=_limit(data, report.limit, text) if data and report and report.limit else None,
         not_computed=wording.not_computed(data.settings if data else None),

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import shapely
 from builders import SPOT, design
+from scipy import ndimage
 
 from laserpath.base import arrays
+from laserpath.base.arrays import Floats
 from laserpath.design import scene
 from laserpath.types import Resin
 
@@ -46,13 +48,27 @@ def test_what_is_deep_inside_is_found_tile_by_tile(least: float, monkeypatch: py
     monkeypatch.setattr(arrays, "_TILE", 32)
     deep = some.deeper(least)
     assert deep.any() and not deep.all()
-    assert (deep == (some.depth > least)).all()
+    assert (deep == (exact_depth(some) > least)).all()
 
 
-def test_scenes_of_the_same_pixels_have_the_same_depth_which_nobody_may_change() -> None:
-    one, same, wider = (
-        scene.Scene.around(design(shapely.box(0, 0, w, 1.4)), SPOT, Resin(), 6) for w in (2, 2, 2.2)
-    )
-    assert one.depth is same.depth and wider.depth.max() >= one.depth.max() > 0
-    with pytest.raises(ValueError, match="read-only"):
-        one.depth[0, 0] = 1
+@pytest.mark.parametrize("reach", [0.3, 1.5])
+def test_how_deep_a_pixel_is_is_exact_up_to_a_distance(reach: float) -> None:
+    rng = np.random.default_rng(3)
+    boxes = [
+        shapely.box(x, 0.4 * k, x + w, 0.4 * k + h)
+        for k, (x, w, h) in enumerate(rng.uniform(0.05, 0.35, (6, 3)))
+    ]
+    some = scene.Scene.around(design(*boxes), SPOT, Resin(), 6)
+    found, exact = some.depth(reach), exact_depth(some)
+    near = np.abs(exact) <= reach
+    assert near.any() and not near.all()
+    assert found[near] == pytest.approx(exact[near], rel=1e-6)
+    assert (np.abs(found[~near]) > reach).all()
+    assert (np.sign(found) == np.sign(exact)).all()
+
+
+def exact_depth(some: scene.Scene) -> Floats:
+    """(rows, columns) FWHM, distance of each pixel from those beyond the outline, by SciPy."""
+    solid = some.target.coverage > 0.5
+    inside, outside = (ndimage.distance_transform_edt(part) for part in (solid, ~solid))
+    return (inside - outside) * some.grid.pitch / some.fwhm

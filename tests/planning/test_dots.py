@@ -78,7 +78,7 @@ def test_the_middle_of_a_disk_is_cured(dialect: str) -> None:
     process = Process(Spot(0.08), Resin(), MACHINES[dialect])
     plan = laserpath.plan(disk, process, Settings(iterations=40, report="brief"))
     done = plan.report.executed
-    inside = replace(Task.of(plan.design, process, Settings()).scene, grid=done.grid).depth > 0.5
+    inside = replace(Task.of(plan.design, process, Settings()).scene, grid=done.grid).deeper(0.5)
     assert (done.dose / process.resin.critical_dose)[inside].min() > 1
     assert done.figures.dose_max < 1.03 * process.resin.over_dose
 
@@ -96,7 +96,7 @@ def test_a_place_that_the_path_leaves_out_gets_a_dot(dialect: str) -> None:
     less = replace(path, energy=np.where(np.arange(len(lit)) == 17, 0.0, path.energy))
     dose = model.line_dose(less.xy, less.energy)
     mended = filled(less, dose, scene, process)
-    deep, more = scene.depth > 0.5, model.line_dose(mended.xy, mended.energy)
+    deep, more = scene.deeper(0.5), model.line_dose(mended.xy, mended.energy)
     assert dose[deep].min() < scene.critical_dose <= (1 + 1e-3) * more[deep].min()
     assert len(runs(mended.on)) > len(runs(less.on)), "each dot is a stroke of its own"
     if dialect == "marlin":

@@ -574,7 +574,7 @@ class _Control:
 
         coarse: as in `watched`.
         """
-        grid, deep = scene.grid, scene.depth
+        grid, deep = scene.grid, scene.depth(_FAR_FWHM)
         narrow = (np.abs(deep) < _DEEP_FWHM) & (_ridge(deep) | _ridge(-deep))
         stride = max(1, round(_CONTROL_FWHM * scene.fwhm / grid.pitch))
         hot, warm = (dose > share * scene.resin.over_dose for share in (_HOT, _WARM))
