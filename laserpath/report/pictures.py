@@ -9,6 +9,7 @@ are in mm, edge errors in FWHM and µm.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import cycle
 
@@ -51,7 +52,7 @@ from laserpath.report.canvas import (
 from laserpath.report.data import PageData, Picture, Place, ShownProgram, Track
 from laserpath.report.toolpath_svg import DESIGN_FILL, POWER_STOPS, near
 from laserpath.report.wording import focus, latitude
-from laserpath.types import Design, DoseMap, Machine, Process, Toolpath
+from laserpath.types import Design, DoseMap, Grid, Machine, Process, Toolpath
 from laserpath.types.results import Edges, Limit, Measurement, ProcessWindow, Unprintable
 
 _BINS = 60
@@ -61,6 +62,8 @@ _AROUND_FWHM = 1.0
 """Width of the strip around the design, in FWHM."""
 _LIT = 0.05
 """Smallest dose that counts as exposed, in critical doses."""
+_COUNTED = 1 << 22
+"""Pixels of which a histogram tells the dose: of more, every second or third one each way."""
 _INSIDE, _OUTSIDE = "#5b7f95", "#e69f00"
 
 
@@ -108,18 +111,24 @@ def _parts(exposed: ShownProgram) -> tuple[tuple[str, str], ...]:
 
 
 def _areas_by_dose(exposed: ShownProgram, bins: Floats) -> Floats:
-    """(parts, bins) pixels of each of `_parts` by dose in critical doses; those above are in the last bin."""
+    """(parts, bins) pixels of each of `_parts` by dose in critical doses; those above are in the last bin.
+
+    Of a large grid those that are counted.
+    """
     critical, areas = exposed.process.resin.critical_dose, []
     if exposed.design is not None:
         around = exposed.design.area.buffer(_AROUND_FWHM * exposed.fwhm, quad_segs=4)
         parts = [g for g in shapely.get_parts(around) if g.geom_type == "Polygon"]
         areas = [exposed.design, Design(shapely.MultiPolygon(parts))]
     total = np.zeros((len(_parts(exposed)), len(bins) - 1))
-    for rows in strips(exposed.grid):
-        dose = exposed.dose[rows] / critical
+    every = math.ceil(math.sqrt(exposed.dose.size / _COUNTED))
+    doses = exposed.dose[::every, ::every]
+    grid = Grid(exposed.grid.origin, every * exposed.grid.pitch, (doses.shape[0], doses.shape[1]))
+    for rows in strips(grid):
+        dose = doses[rows] / critical
         shares: list[Floats] = [(dose > _LIT).astype(np.float64)]
         if areas:
-            inside, near = (coverage(one, exposed.grid.part(rows, slice(None))) for one in areas)
+            inside, near = (coverage(one, grid.part(rows, slice(None))) for one in areas)
             shares = [inside, np.maximum(near - inside, 0)]
         for sums, share in zip(total, shares, strict=True):
             seen = share > 0
