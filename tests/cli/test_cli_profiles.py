@@ -188,6 +188,12 @@ def test_a_published_resin_is_a_starting_point_until_its_dose_is_known() -> None
     assert not request.process_of({"resin": "pr48", "critical_dose": 0.3}).resin.source
 
 
+def test_a_photoresist_has_half_of_the_dose_of_a_written_area_at_its_edge() -> None:
+    resist = profiles.resin("spr220-3.0")
+    assert (resist.tone, resist.critical_dose) == ("positive", pytest.approx(3.25 / 2))
+    assert "https://" in resist.source and "405 nm" in resist.source
+
+
 def test_published_resins_are_listed_and_copied(capsys: Captured) -> None:
     assert run("profiles", "list") == 0
     assert "Liqcreate Tough-X at 405 nm, a starting point" in capsys.readouterr().out
