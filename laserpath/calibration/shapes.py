@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 from scipy.optimize import brentq
@@ -38,6 +39,8 @@ from laserpath.calibration.model import ASPECT, Data, Unknowns, line_dose
 
 _CERTAIN = 1e-6
 """Standard error of what a candidate takes as given, and the least of all; 0 would divide by 0."""
+_PITCHES = np.array([0.4, 0.5, 0.6])
+"""Distances of lines, FWHM: by a single one, chance may tell which spot a plan is best made for."""
 _STRIPES = 32
 """Lines of the widest stripe by which spots are compared; more weigh faint tails more."""
 _NONE = 1e-4
@@ -151,20 +154,21 @@ def chosen(candidates: Sequence[Candidate]) -> Candidate:
     likely = [one for one in kept if totals[one.profile] > 1 - SURE]
     if totals[kept[0].profile] >= SURE or len(likely) < 2:
         return kept[0]
-    step = float(kept[0].solution.physics.fwhm[1]) / 2
+    fwhm = float(kept[0].solution.physics.fwhm[1])
     return min(
-        likely, key=lambda one: sum(totals[other.profile] * edge_error(one, other, step) for other in likely)
+        likely, key=lambda one: sum(totals[other.profile] * edge_error(one, other, fwhm) for other in likely)
     )
 
 
-def edge_error(plan: Candidate, truth: Candidate, step: float) -> float:
+def edge_error(plan: Candidate, truth: Candidate, fwhm: float) -> float:
     """RMS error in mm of the edges of stripes of lines along x, planned with one spot and drawn by another.
 
-    The lines of a stripe are `step` (mm) apart, and have the energy that brings its edge, by the plan, as far
-    beyond the outermost one. Stripes are of one to `_STRIPES` lines: in wide ones the tails of spots add up.
+    The lines of a stripe are one of `_PITCHES` of `fwhm` (mm) apart, and have the energy that brings its
+    edge, by the plan, as far beyond the outermost one. Stripes are of one to `_STRIPES` lines: in wide ones
+    the tails of spots add up.
     """
     errors = []
-    for count in 2 ** np.arange(_STRIPES.bit_length()):
+    for step, count in product(fwhm * _PITCHES, 2 ** np.arange(_STRIPES.bit_length())):
         places = step * (np.arange(count) - (count - 1))  # the outermost line at 0
         y = np.linspace(0, 6, 241) * step
         planned, drawn = (_stripe(one, places, y) for one in (plan, truth))
