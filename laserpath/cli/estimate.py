@@ -67,10 +67,8 @@ def estimate(design: str | None, **given: Any) -> None:
     Prints the size, the exposed area, the time and memory of a plan, the time to write it, and what slows
     the machine down.
     """
-    from laserpath.design.part import is_part
-
     file, values = planning.inputs(design, given)
-    layered = is_part(file)
+    layered = planning.is_part(file, values)
     if not layered and boards.is_board([file]):
         _of_board(file, given, values)
         return

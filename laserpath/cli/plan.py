@@ -245,17 +245,25 @@ _OF_ONE_PROGRAM = ("frame", "joined", "save_project", "sensitivity")
 """Options without effect on a part."""
 
 
+def is_part(file: str, values: Mapping[str, Any]) -> bool:
+    """Whether the file, with the values of its options, is cut into layers, or is a stack of them."""
+    from laserpath.design import part
+
+    return part.is_part(file) or part.is_layout(file, values.get("layer", ()))
+
+
 def stack_of(
     file: Path, given: Mapping[str, Any], values: Mapping[str, Any], process: Process, settings: Settings
 ) -> Stack:
     """The layers of a part, placed on the machine. given: options as given.  values: with the project's."""
     from laserpath.design import tolerance_for
-    from laserpath.design.part import files_like, is_stack, load_part, load_stack
+    from laserpath.design.part import files_like, is_layout, is_stack, load_part, load_stack
     from laserpath.machine.shrinkage import scales
     from laserpath.planning import stacked
 
-    machine, drawn = process.machine, is_stack(file)
-    if drawn:
+    machine = process.machine
+    drawn = is_stack(file) or is_layout(file, values.get("layer", ()))
+    if is_stack(file):
         files_like(file)
     layer = _thickness(file.name, given, values, drawn=drawn)
     if machine.z_travel is None:
@@ -462,18 +470,17 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
 
     Writes DESIGN.gcode for the machine, DESIGN.toolpath.svg, a drawing, and DESIGN.report.html, which shows
     what will cure. A part (STL, 3MF, OBJ) is cut into layers, and one program exposes all of them, as it does
-    those of an SL1 archive, or of a drawing for each layer, named by a pattern in quotes. Options that are
-    not given come from a laserpath.toml beside the design.
+    those of an SL1 archive, of a GDSII file if --layer is a thickness, and of a drawing for each layer,
+    named by a pattern in quotes. Options that are not given come from a laserpath.toml beside the design.
     """
     with Interrupts() as interrupts:
-        from laserpath.design.part import is_part
         from laserpath.physics import optics
 
         folder = check_folder(given["output"])
         if given["save_project"] and (folder / project.NAME).exists():
             raise InputError(f"{str(folder / project.NAME)!r} is there already, and would be lost")
         file, values = inputs(design, given)
-        if not is_part(file):
+        if not is_part(file, values):
             check_parts(file, given, values)
         process, settings = request.process_and_settings_of(values)
         talk = show.Talk(quiet=given["quiet"], verbose=given["verbose"])
@@ -498,9 +505,7 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
 
 def _made(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -> Made:
     """Plan a part, greys, colours, layers or a drawing, and write the files."""
-    from laserpath.design.part import is_part
-
-    if is_part(job.file):
+    if is_part(job.file, job.values):
         return plan_sliced(job, meter)
     if job.values.get("grey"):
         return plan_grey(job, listen, meter)
@@ -547,12 +552,10 @@ _OF_PRINT = ("printed_program", "printed_pixel", "printed_marks")
 
 def _check_printed(file: str, given: Mapping[str, Any], values: Mapping[str, Any]) -> None:
     """Refuse a photograph of what has no single program of edges, and its options without one."""
-    from laserpath.design.part import is_part
-
     idle = [name for name in _OF_PRINT if given[name]]
     if idle and not given["printed"]:
         raise InputError(f"--{idle[0].replace('_', '-')} needs --printed with it, the photograph")
-    if given["printed"] and (is_part(file) or values.get("grey") or in_parts(values)):
+    if given["printed"] and (is_part(file, values) or values.get("grey") or in_parts(values)):
         raise InputError(
             "--printed compares the edges of one program with its photograph: choose one of the colours or "
             "layers; parts and grey images have none"

@@ -41,8 +41,8 @@ from laserpath.base.arrays import Floats
 from laserpath.base.checks import number
 from laserpath.base.errors import InputError, figure
 from laserpath.base.overlay import minus, tidy, union, within
-from laserpath.base.quantities import LENGTH, quoted_path
-from laserpath.design import content, formats, image, load
+from laserpath.base.quantities import LENGTH, parse, quoted_path
+from laserpath.design import content, formats, found_parts, image, load
 from laserpath.design.fill import EVENODD, NONZERO, check_reach, fill
 from laserpath.design.reading import Reading
 from laserpath.types import Design, Resin
@@ -116,24 +116,42 @@ def is_stack(path: str | os.PathLike[str]) -> bool:
     return any(one in Path(path).name for one in "*?") and not Path(path).exists()
 
 
+def is_layout(path: str | os.PathLike[str], thickness: Sequence[str]) -> bool:
+    """Whether the layers of a GDSII or OASIS file are those of a part: if one thickness is given, as 50um."""
+    named = formats.SUFFIXES.get(Path(path).suffix.lower())
+    if named not in ("GDSII", "OASIS") or len(thickness) != 1:
+        return False
+    try:
+        parse(thickness[0], LENGTH, "")
+    except InputError:
+        return False
+    return True
+
+
 def load_stack(
     pattern: str | os.PathLike[str], layer: float, *, reading: Reading, resin: Resin | None = None
 ) -> tuple[tuple[float, Design], ...]:
     """A drawing for each layer, for `plan_layers`: (z, area) each, the lowest first.
 
-    pattern: of the files' names; numbers in them are in their order, 9 before 10.  layer: thickness, mm.
+    pattern: of the files' names; numbers in them are in their order, 9 before 10. Or the name of a GDSII or
+    OASIS file, whose layers are in the order of their numbers.  layer: thickness, mm.
     reading: of each of them. They keep the coordinates in which they are drawn.
     resin: in which the part is made; a warning says how thick its layers are exposed if it shrinks along z.
     Raises InputError if there are none, or one cannot be read.
     """
     pattern = Path(pattern)
-    files = files_like(pattern)
     _check_thickness(layer)
-    if len(files) > _MOST:
-        raise InputError(f"{len(files)} drawings are like {str(pattern)!r}, but {_MOST} layers are the most")
-    source = (f"from {pattern.name}", f"{len(files)} drawings, a layer of {layer:.9g} mm each")
+    if formats.SUFFIXES.get(pattern.suffix.lower()) in ("GDSII", "OASIS") and pattern.exists():
+        each, count = _layout(pattern, reading), "layers"
+    else:
+        files, count = files_like(pattern), "drawings"
+        if len(files) > _MOST:
+            raise InputError(
+                f"{len(files)} drawings are like {str(pattern)!r}, but {_MOST} layers are the most"
+            )
+        each = [load(file, tolerance=reading.tolerance, reading=reading) for file in files]
+    source = (f"from {pattern.name}", f"{len(each)} {count}, {layer:.9g} mm thick each")
     recipe = (f"design = {quoted_path(pattern.name)}", f'layer = ["{layer:.9g}mm"]')
-    each = (load(file, tolerance=reading.tolerance, reading=reading) for file in files)
     place, thicker = str(pattern.absolute()), _thicker(layer, resin)
     return tuple(
         (
@@ -142,6 +160,18 @@ def load_stack(
         )
         for k, one in enumerate(each)
     )
+
+
+def _layout(path: Path, reading: Reading) -> list[Design]:
+    """The designs of a layout's layers, in the order of their numbers."""
+    found = [one for one in found_parts(path, reading) if one.kind == "layer"]
+    if not found:
+        raise InputError(f"{path}: it has no layers")
+    for one in found:
+        if one.design is None:
+            raise InputError(f"{path}: layer {one.name}: {one.why}")
+    in_order = sorted(found, key=lambda one: [int(number) for number in one.name.split("/")])
+    return [replace(one.design, name=path.stem) for one in in_order if one.design is not None]
 
 
 def _thicker(layer: float, resin: Resin | None) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import gdstk
 import numpy as np
 import pytest
 import shapely
@@ -22,7 +23,7 @@ import laserpath
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError
 from laserpath.base.overlay import differing, union
-from laserpath.design.part import is_stack, load_part, load_stack, unprintable, warnings_of
+from laserpath.design.part import is_layout, is_stack, load_part, load_stack, unprintable, warnings_of
 from laserpath.design.reading import Reading
 from laserpath.planning import stacked
 from laserpath.types import Machine, Process, Resin, Settings, Spot
@@ -296,9 +297,26 @@ def test_drawings_are_stacked_by_the_numbers_in_their_names(tmp_path: Path) -> N
     layers = load_stack(tmp_path / "slice_*.wkt", 0.05, reading=Reading(1e-3))
     assert [z for z, _ in layers] == [0.05, 0.1, 0.15]
     assert [one.bounds for _, one in layers] == [(5, 5, 6, 6), (5, 5, 7, 6), (5, 5, 8, 6)]
-    assert layers[0][1].source == ("from slice_*.wkt", "3 drawings, a layer of 0.05 mm each")
+    assert layers[0][1].source == ("from slice_*.wkt", "3 drawings, 0.05 mm thick each")
     assert is_stack(tmp_path / "slice_*.wkt")
     assert not is_stack(tmp_path / "slice_9.wkt")
+
+
+@pytest.mark.parametrize("suffix", [".gds", ".oas"])
+def test_the_layers_of_a_layout_are_stacked_by_their_numbers(suffix: str, tmp_path: Path) -> None:
+    library, place = gdstk.Library(unit=1e-3, precision=1e-9), tmp_path / f"part{suffix}"
+    cell = library.new_cell("TOP")
+    for number, side in ((10, 3), (9, 1), (11, 2)):
+        cell.add(gdstk.rectangle((5, 5), (5 + side, 6), layer=number))
+    getattr(library, f"write_{place.suffix[1:]}")(str(place))
+    layers = load_stack(place, 0.05, reading=Reading(1e-3))
+    assert [z for z, _ in layers] == [0.05, 0.1, 0.15]
+    assert [one.bounds for _, one in layers] == [(5, 5, 6, 6), (5, 5, 8, 6), (5, 5, 7, 6)]
+    assert {one.name for _, one in layers} == {"part"}
+    assert is_layout(place, ("50um",))
+    assert not is_layout(place, ("1/0",))
+    assert not is_layout(place, ("50um", "60um"))
+    assert not is_layout(tmp_path / "part.svg", ("50um",))
 
 
 def test_layers_that_are_cut_already_say_how_thick_they_are_exposed_if_the_resin_shrinks(
