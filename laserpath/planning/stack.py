@@ -35,6 +35,7 @@ from laserpath.base.plan_steps import PlanPart
 from laserpath.design import as_design, tolerance_for
 from laserpath.design.arrange import Arrangement, arrange
 from laserpath.design.part import Unsupported, unprintable, warnings_of
+from laserpath.design.partition import Partition
 from laserpath.design.target import grid_for
 from laserpath.machine import convert
 from laserpath.machine.gate import verified_by_pieces
@@ -48,15 +49,19 @@ from laserpath.planning.costs import PlanStep
 from laserpath.planning.depth import COLUMN_PIXELS, FAR_DEPTHS, InDepth, applies, inset, planned_in_depth
 from laserpath.planning.forecasts import Forecast, forecast
 from laserpath.planning.keeping import Keeping
+from laserpath.planning.optimise.fields import begin
 from laserpath.planning.optimise.loop import Progress
 from laserpath.planning.output import header
-from laserpath.planning.pipeline import ColourListener, Plan, listener_of, plan
-from laserpath.types import Design, Machine, Point, Process, Resin, Settings
+from laserpath.planning.pipeline import ColourListener, Listener, Plan, listener_of, plan
+from laserpath.types import Design, Grid, Machine, Point, Process, Resin, Settings
 
 _SAME_FWHM = 1 / 100
 """Tolerance, in FWHM, within which layers count as equal; a larger one plans fewer layers."""
 _SAME_HEIGHT = 1e-3
 """mm, the last digit of programs: heights that differ by less are equal."""
+_SEVERAL = 400_000
+"""Pixels of all distinct layers from which several are planned at a time, some 10 s of work: workers take
+seconds to start."""
 _DIMMING = 5e-7
 """s a pixel that the search for a layer's dimmed program takes; measured on one core."""
 _EXECUTED = 20
@@ -484,12 +489,7 @@ def plan_stack(
     settle: as in `plan_layers`.  keeping: of what is found for each layer.
     """
     stack = stack.settling(settle)
-    of = len(stack.each)
-    each = stack.of_each(
-        lambda number, design, process, settings: _lighter(
-            plan(design, process, settings, listener_of(progress, number, of), keeping=keeping), stack
-        )
-    )
+    each = _planned(stack, progress, keeping)
     plans = [each[number] for number in stack.plan_of]
     found = _in_depth(stack, plans, progress, keeping)
     warnings = (
@@ -499,7 +499,57 @@ def plan_stack(
     return LayerPlans(stack, each, program, warnings, found)
 
 
-def _lighter(made: Plan, stack: Stack) -> Plan:
+@dataclass(frozen=True)
+class _LayerTask:
+    """A distinct layer to plan, in this process or another. z: mm.  dimmed: whether it is, afterwards.
+
+    listener: of this process.
+    """
+
+    design: Design
+    process: Process
+    settings: Settings
+    z: float
+    dimmed: bool
+    keeping: Keeping | None
+    listener: Listener | None
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "listener": None}
+
+    def planned(self) -> Plan:
+        """The plan of the layer. Raises InputError with its z."""
+        with _naming(self.z):
+            made = plan(self.design, self.process, self.settings, self.listener, keeping=self.keeping)
+        return _lighter(made, dimmed=self.dimmed)
+
+    @property
+    def grid(self) -> Grid:
+        """That of its dose."""
+        design = to_expose(self.design, self.process.resin, self.process.spot)
+        return grid_for(design, self.process.spot, self.settings.pixels_per_fwhm)
+
+
+def _planned(stack: Stack, progress: ColourListener | None, keeping: Keeping | None) -> tuple[Plan, ...]:
+    """The plans of the distinct layers: several at a time if none is large enough for all processors."""
+    of, dimmed = len(stack.each), applies(stack.process.resin, len(stack.z))
+    tasks = stack.of_each(
+        lambda number, design, process, settings: _LayerTask(
+            design, process, settings, stack.z[stack.plan_of.index(number)], dimmed, keeping,
+            listener_of(progress, number, of),
+        )
+    )  # fmt: skip
+    side, fwhm = stack.settings.field_fwhm, optics.fwhm(stack.process.spot)
+    grids = [one.grid for one in tasks]
+    small = all(Partition.of(grid, fwhm, side).single for grid in grids)
+    worth = sum(grid.shape[0] * grid.shape[1] for grid in grids) > _SEVERAL and of > 1
+    if not (small and worth and workers.worker_count()):
+        return tuple(one.planned() for one in tasks)
+    workers.prepare(begin)
+    return tuple(workers.each(_LayerTask.planned, tasks))
+
+
+def _lighter(made: Plan, *, dimmed: bool) -> Plan:
     """The plan with the dose of its program only, in single precision: all of 40 layers take gigabytes.
 
     Without any if its layers are dimmed: then that is not what is exposed.
@@ -508,7 +558,7 @@ def _lighter(made: Plan, stack: Stack) -> Plan:
     executed = replace(report.executed, dose=report.executed.dose.astype(np.float32))
     light = replace(
         report,
-        executed=executed.without_dose if applies(stack.process.resin, len(stack.z)) else executed,
+        executed=executed.without_dose if dimmed else executed,
         start=report.start.without_dose,
         commanded=report.commanded and report.commanded.without_dose,
     )

@@ -19,6 +19,7 @@ import gcode
 import laserpath
 from gcode import Kind
 from laserpath.base.arrays import Floats
+from laserpath.base.compute import runtime
 from laserpath.base.errors import InputError
 from laserpath.base.plan_steps import PlanPart
 from laserpath.config import project, request
@@ -314,3 +315,23 @@ def test_the_time_of_many_layers_is_that_of_all_together(monkeypatch: pytest.Mon
     whole = done.write_time
     monkeypatch.setattr(stacks, "_EXECUTED", 1)
     assert replace(done).write_time == pytest.approx(whole, abs=3 * 0.06)
+
+
+@pytest.mark.slow
+def test_layers_that_are_planned_at_the_same_time_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the last bit, by another process or by this one."""
+    layers = [(0.1 * k, shapely.Point(5, 5).buffer(2.1 - 0.3 * k)) for k in (1, 2, 3)]
+    alone = laserpath.plan_layers(layers, WIDE, QUICK)
+    runtime.use_processors(2)
+    monkeypatch.setattr(stacks, "_SEVERAL", 0)
+    heard: list[int] = []
+    try:
+        done = laserpath.plan_layers(layers, WIDE, QUICK, progress=lambda number, *_: heard.append(number))
+        assert done.program == alone.program
+        assert [one.solution.loss.tolist() for one in done.each] == [
+            one.solution.loss.tolist() for one in alone.each
+        ]
+        assert heard == sorted(heard)
+        assert len(set(heard)) < 3, "a worker does the others, and is not heard"
+    finally:
+        runtime.use_processors(None)
