@@ -12,12 +12,16 @@ rises with z within a layer, so of its thickness h_j the upper part is solid:
 
     t_j = D_p ln((E_j + L_j)/E_c), within 0 … h_j.
 
-Light is taken to be as wide at all depths as at the surface.
+A spot of known wavelength spreads on its way down. At the depth z below its layer the light of a layer is
+then blurred by the Gaussian by which the FWHM becomes that of the spot there (`optics.at_depth`): exact for a
+Gaussian beam. L is the sum over the layers above, each with its own blur. In a resin that bleaches, and where
+the spot becomes narrower, light is as wide as at the surface.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,12 +30,18 @@ from scipy import ndimage
 
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import one_line
+from laserpath.physics import optics
 from laserpath.physics.absorption import Absorption
-from laserpath.types import Grid, Resin
+from laserpath.types import Grid, Resin, Spot
 
 PLATE = 0
 """`Columns.start` of a place that is solid down to the plate."""
 _NEVER = -1
+
+_FARTHEST = 7.0
+"""Penetration depths below a layer down to which its light is followed as it spreads: there is 1e-3 of it."""
+_WIDER = 0.01
+"""Relative change of the FWHM at that depth below which light counts as equally wide everywhere."""
 
 _LAYERS_LATER = 16
 """Most layers after which an underside is looked for to be gelled."""
@@ -167,14 +177,50 @@ class CuredPart:
         return sum(getattr(one, name) * one.area for one in self.overhangs) / area if area else 0.0
 
 
+class _Spreading:
+    """Light that spreads on its way down. blur: mm, by depth (mm), standard deviation of its Gaussian."""
+
+    def __init__(self, depth: float, blur: Callable[[float], float], pitch: float) -> None:
+        self._depth, self._blur, self._pitch = depth, blur, pitch
+        self._layers: deque[tuple[float, Floats]] = deque()  # how far up, and the layer's own dose
+
+    @classmethod
+    def of(cls, spot: Spot | None, resin: Resin, pitch: float) -> _Spreading | None:
+        """That of a spot in a resin, on pixels of a pitch, mm; None if it stays as wide."""
+        law = Absorption.of(resin)
+        if spot is None or law.bleached is not None or not spot.spreads:
+            return None
+        begin = optics.fwhm(spot)
+
+        def blur(z: float) -> float:
+            wide = optics.fwhm(optics.at_depth(spot, z, optics.INDEX))
+            return float(np.sqrt(max(wide**2 - begin**2, 0.0) / (8 * np.log(2))))
+
+        widest = np.hypot(begin, np.sqrt(8 * np.log(2)) * blur(_FARTHEST * law.depth))
+        return cls(law.depth, blur, pitch) if widest > (1 + _WIDER) * begin else None
+
+    def below(self, dose: Floats, thick: float) -> Floats:
+        """(rows, columns) mJ/mm², the light below a layer. dose: its own, at its top.  thick: mm."""
+        self._layers.appendleft((0.0, dose))
+        self._layers = deque(
+            (up + thick, one) for up, one in self._layers if up + thick <= _FARTHEST * self._depth
+        )
+        light = np.zeros(dose.shape)
+        for up, one in self._layers:
+            wide = ndimage.gaussian_filter(one, self._blur(up) / self._pitch, mode="constant")
+            light += np.exp(-up / self._depth) * wide
+        return light
+
+
 class Curing:
     """Adds up a part's layers from the top down. light: (rows, columns) mJ/mm², L at the next layer's top.
 
     undersides: (N,) mm, arrays of what cures below and is missing above pixels of undersides.
     """
 
-    def __init__(self, columns: Columns, resin: Resin) -> None:
-        self._columns = columns
+    def __init__(self, columns: Columns, resin: Resin, spot: Spot | None = None) -> None:
+        """spot: whose light spreads in depth, if that is known; None: it does not."""
+        self._columns, self._spreading = columns, _Spreading.of(spot, resin, columns.grid.pitch)
         self._e_c, self._absorption = float(resin.e_c or 1.0), Absorption.of(resin)
         count, shape = len(columns.solid), columns.grid.shape
         self._next = count - 1
@@ -201,7 +247,10 @@ class Curing:
         self._missing += float((thick - cured)[solid].sum())
         self._excess += float(cured[~solid].sum())
         self._follow(k, cured, thick)
-        self.light = self._absorption.below(at_top, thick)
+        if self._spreading is None:
+            self.light = self._absorption.below(at_top, thick)
+        else:
+            self.light = self._spreading.below(np.maximum(dose, 0).astype(np.float32), thick)
         over = columns.overhang[k]
         if over is not None:
             self._owner[over], self._depth[over] = k, 0.0

@@ -243,7 +243,7 @@ class _Cure:
     @classmethod
     def of(cls, columns: Columns, process: Process) -> _Cure:
         """Nothing yet."""
-        return cls(columns, Curing(columns, process.resin), Walls(process.spot, process.resin))
+        return cls(columns, Curing(columns, process.resin, process.spot), Walls(process.spot, process.resin))
 
     def add(self, drawn: Design, k: int, dose: Floats, like: object) -> Floats:
         """Layer k, from the top down, and what of it cures, mm. like: as in `Walls.add`."""

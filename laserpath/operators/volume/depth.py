@@ -31,8 +31,8 @@ from laserpath.physics.absorption import Absorption
 from laserpath.physics.dose import DoseModel
 from laserpath.types import Grid, Process, Resin, Toolpath
 
-INDEX = 1.5
-"""Refractive index n of a liquid resin: that of most acrylates at 405 nm is 1.47 to 1.55."""
+INDEX = optics.INDEX
+"""Refractive index n of a liquid resin."""
 
 _SLICES = 17
 """Depths at which the dose of a spot that spreads is computed. ln D is linear in between."""

@@ -177,6 +177,10 @@ def ideal(spot: Spot) -> str:
     return _shape(spot).ideal
 
 
+INDEX = 1.5
+"""Refractive index of a liquid resin: that of most acrylates at 405 nm is 1.47 to 1.55."""
+
+
 def at_depth(spot: Spot, z: float, index: float) -> Spot:
     """The spot at a depth z (mm) in a medium of that refractive index: defocused as by z/index in air.
 
