@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -28,6 +29,14 @@ _CONTEXT = 2
 
 Answer = TypeVar("Answer")
 Job = TypeVar("Job")
+JobOf = TypeVar("JobOf", covariant=True)
+
+
+class JobOfField(Protocol[JobOf]):
+    """What makes a job of a field when its scene and its dose are known: `partial` of its class."""
+
+    def __call__(self, *, scene: Scene, dose: Floats) -> JobOf:
+        """The job."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,23 +105,27 @@ def by_fields(
     partition: Partition,
     parts: Sequence[tuple[PlanField, RunPart]],
     light: Callable[[], Floats],
-    job: Callable[[FieldView, RunPart, Floats], Job],
+    job: Callable[[FieldView, RunPart, Floats], JobOfField[Job]],
     function: Callable[[Job], Answer],
     scene: Scene,
 ) -> Iterator[tuple[RunPart, Answer]]:
     """Each field's part of a run, and its answer: first of one colour, then of the other.
 
     light: the given light as it is now, in critical doses.  job: of a view, a part, and the view's zero (2,)
-    mm.
+    mm; what makes it of the view's scene and its dose (rows, columns), relative.
     """
     samples = PlacesByField.of(partition, scene.samples.xy)
     for colour in (0, 1):
         now = [(field, part) for field, part in parts if field.colour == colour]
         if now:
             given = light()
-            jobs = (
-                job(partition.view(one, scene, [given], samples), part, partition.origin(one))
-                for one, part in now
-            )
-            answers = worked_on(function, jobs, len(parts))
+            views = ((one, part, partition.view(one, scene, [given], samples)) for one, part in now)
+            jobs = ((view, job(view, part, partition.origin(one))) for one, part, view in views)
+            answers = worked_on(partial(_answer, function), jobs, len(parts))
             yield from ((part, answer) for (_, part), answer in zip(now, answers, strict=True))
+
+
+def _answer(function: Callable[[Job], Answer], one: tuple[FieldView, JobOfField[Job]]) -> Answer:
+    """A field's answer. Its pixels are read here, by the process that needs them: they are many to send."""
+    view, made = one
+    return function(made(scene=view.scene, dose=view.read(view.given[0]).astype(np.float64)))

@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,7 +44,7 @@ from laserpath.machine.program import MachineProgram, ProgramPart, longest_piece
 from laserpath.machine.rest import RESTS, rested
 from laserpath.physics.dose import DoseModel, accurate_model
 from laserpath.physics.dose.uneven import acting
-from laserpath.planning.compensation.by_field import RunPart, by_fields, run_parts
+from laserpath.planning.compensation.by_field import JobOfField, RunPart, by_fields, run_parts
 from laserpath.planning.compensation.density import (
     SpotTable,
     density_along,
@@ -433,12 +434,14 @@ def _best_digits(xy: Floats, response: gcode.motion.Response, digits: Indices, t
     def given() -> Floats:
         return relative_dose(run, light(), model, task)
 
-    def job(view: FieldView, part: RunPart, zero: Floats) -> LevelsJob:
-        dose = view.read(view.given[0]).astype(np.float64)
+    def job(view: FieldView, part: RunPart, zero: Floats) -> JobOfField[LevelsJob]:
         own = np.repeat(part.own, np.diff(part.first)) & part.of_pieces(lit, False)
         duration, share = (part.of_pieces(one, 0.0) for one in (run.duration, response.share))
         now, at = np.where(part.own, part.of_rows(digits, -1), -1), ends[part.end] - zero
-        return LevelsJob(view.scene, dose, at, own, duration, share, part.first, now, rules, process)
+        return partial(
+            LevelsJob, ends=at, lit=own, duration=duration, share=share, first=part.first, digits=now,
+            rules=rules, process=process,
+        )  # fmt: skip
 
     parts = run_parts(partition, xy, response.first, digits > 0)
     for part, found in by_fields(partition, parts, given, job, field_levels, scene):

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,7 +42,7 @@ from laserpath.machine.program import MachineProgram
 from laserpath.machine.rest import RESTS
 from laserpath.physics.dose import DoseModel, accurate_model
 from laserpath.physics.optics import fwhm
-from laserpath.planning.compensation.by_field import RunPart, by_fields, run_parts
+from laserpath.planning.compensation.by_field import JobOfField, RunPart, by_fields, run_parts
 from laserpath.planning.compensation.density import (
     SpotTable,
     densities_of_shifts,
@@ -571,23 +572,23 @@ def _by_fields(whole: PlacesJob, lit: Bools, partition: Partition, model: DoseMo
             return whole.dose
         return whole.dose + exposed(_shifted(pieces, steps * whole.step)) - exposed(pieces)
 
-    def job(view: FieldView, part: RunPart, zero: Floats) -> PlacesJob:
+    def job(view: FieldView, part: RunPart, zero: Floats) -> JobOfField[PlacesJob]:
         own = MovedPieces(
             pieces.ends[part.end] - zero, part.of_pieces(pieces.part, 1.0),
             part.of_pieces(pieces.energy, 0.0), part.first,
         )  # fmt: skip
         square = whole.corners.square[part.vertex].copy()
         square[ends_of(part.row < 0)] = 0.0  # no head passes there
-        return replace(
-            whole,
-            scene=view.scene,
-            dose=view.read(view.given[0]).astype(np.float64),
+        return partial(
+            PlacesJob,
             xy=whole.xy[part.vertex] - zero,
             movable=part.vertices,
             pieces=own,
             price=whole.price[part.vertex],
             corners=whole.corners._replace(square=square),
+            step=whole.step,
             room=whole.room - zero,
+            process=process,
         )
 
     parts = run_parts(partition, whole.xy, pieces.first, lit)
