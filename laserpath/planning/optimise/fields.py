@@ -177,9 +177,11 @@ class _Sweep:
         """The fields in which something is lit, each with its moves."""
         path = self._start
         rings, on, found = _rings(path), path.on, []
+        last = np.full(len(path.xy), -1)
+        last[rings[:, 0]] = rings[:, 1]
         for field, some in lines_by_field(self._partition, path.xy, _CONTEXT + 1):
             own = _Own.of(
-                picked(on, some.line, False), _within(rings, some.vertex), some.own, some.ends, some.near
+                picked(on, some.line, False), _within(last, some.vertex), some.own, some.ends, some.near
             )
             if own is not None:
                 found.append((field, own.of_whole(some.line, some.vertex)))
@@ -317,11 +319,16 @@ def _rings(path: EnergyPath) -> Indices:
     return strokes[(path.xy[strokes[:, 0]] == path.xy[strokes[:, 1]]).all(axis=1)]
 
 
-def _within(rings: Indices, vertex: Indices) -> Indices:
-    """Those of the rings whose ends are among these rising vertices (n,), by their places there."""
-    first, last = (np.minimum(np.searchsorted(vertex, one), len(vertex) - 1) for one in rings.T)
-    known = (vertex[first] == rings[:, 0]) & (vertex[last] == rings[:, 1])
-    return np.stack([first[known], last[known]], axis=1)
+def _within(last: Indices, vertex: Indices) -> Indices:
+    """(R, 2) the rings whose ends are among these rising vertices (n,), by their places there.
+
+    last: of each ring by its first vertex (N+1,), −1 for other vertices. Of many rings few are in a field.
+    """
+    first = np.flatnonzero(last[vertex] >= 0)
+    ends = last[vertex[first]]
+    at = np.minimum(np.searchsorted(vertex, ends), len(vertex) - 1)
+    known = vertex[at] == ends
+    return np.stack([first[known], at[known]], axis=1)
 
 
 def _parts(mine: Bools, rings: Indices) -> list[tuple[int, int, bool]]:
