@@ -350,7 +350,7 @@ def alias_ratio(frequency: Floats, order: int) -> Floats:
 TILED_FROM = 1 << 25
 """Pixels above which a grid is tiled: a smaller value takes less memory, with as much of the tolerance."""
 
-_SIDE = 512
+_SIDE = 1024
 """Pixels along a tile: more cost more memory, fewer more time for rims."""
 
 _FAR = 1e-4
