@@ -41,20 +41,19 @@ def test_butterfly_prints_within_a_hundredth_of_the_spot():
 def test_with_its_input_shaper_a_printer_may_accelerate_three_times_as_fast():
     """MZV at 50 Hz, 1500 instead of 500 mm/s²: about as true, in 0.6 of the time; unknown, it ruins edges.
 
-    Three more of 2770 points at inner corners, each counted as 2 FWHM, are a sixth of the mean error.
+    This board has no rounded tips, whose points without an edge, each counted as 2 FWHM, hang on chance.
     """
     usual = profiles.machine("klipper-diode-405")
     mzv, quick = gcode.motion.Shaper("mzv", 50.0), replace(usual, acceleration=(1500.0, 1500.0))
     shaped = replace(quick, shapers=(mzv, mzv))
     own, known, unknown = (
         laserpath.plan(
-            SAMPLES / "holes.svg", laserpath.Process(machine=machine), laserpath.Settings(report="brief")
+            SAMPLES / "pcb.svg", laserpath.Process(machine=machine), laserpath.Settings(report="brief")
         )
         for machine in (usual, shaped, quick)
     )
     before, after = own.report.executed, known.report.executed
-    assert after.figures.epe_mean < 1.25 * before.figures.epe_mean
-    assert after.figures.epe_mean_smooth < 1.2 * before.figures.epe_mean_smooth
+    assert after.figures.epe_mean < 1.2 * before.figures.epe_mean
     assert after.motion.write_time < 0.6 * before.motion.write_time
     (turned_on,) = (one for one in disturbances(quick) if one.machine == shaped)
     scene = Task.of(unknown.design, unknown.process, unknown.settings).scene

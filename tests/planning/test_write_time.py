@@ -45,16 +45,16 @@ def test_a_slow_link_changes_nothing():
 
 
 @pytest.mark.parametrize(
-    ("acceleration", "width", "times"), [(500, 0.1, 1), (1500, 0.1, 3**0.5), (1e5, 0.1, 2), (1500, 0.002, 1)]
+    ("acceleration", "width", "times"), [(500, 0.1, 1), (1500, 0.1, 2.04), (1e5, 0.1, 2.5), (1500, 0.002, 1)]
 )
-def test_time_weighs_more_behind_a_shaper_in_proportion_to_what_the_head_reaches(acceleration, width, times):
+def test_time_weighs_more_behind_a_shaper_the_faster_the_head_gets_over_one_spot(acceleration, width, times):
     fast = replace(Machine(dialect="klipper"), acceleration=(acceleration, acceleration))
     shaped = replace(fast, shapers=(gcode.motion.Shaper("mzv", 50.0),) * 2)
     plain, other = (
         weight_for(Task.of(SQUARE, Process(Spot(width), machine=machine), Settings()))
         for machine in (fast, shaped)
     )
-    assert other / plain == pytest.approx(times)
+    assert other / plain == pytest.approx(times, rel=0.01)
 
 
 def test_every_quality_has_a_weight_and_fine_the_smallest():

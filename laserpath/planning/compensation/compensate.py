@@ -37,7 +37,7 @@ from laserpath.planning.optimise.loop import (
     share_of,
     tell,
 )
-from laserpath.planning.optimise.loss import terms_of_path, unit_of
+from laserpath.planning.optimise.loss import PathTerm, terms_of_path, unit_of
 from laserpath.planning.optimise.objective import EdgeTerm, Objective
 from laserpath.planning.smooth import fed
 from laserpath.planning.task import Task
@@ -45,9 +45,16 @@ from laserpath.types import EnergyPath, Machine, Process, Spot, Toolpath
 
 Listener = Callable[[Progress], None]
 
-_MOVING, _STILL = (0.35, 0.35), (0.15, 0.15)
+_ROUNDS = (0.35, 0.35), (0.15, 0.15)
 """Shares of the iterations for each round with moving and with fixed vertices; each begins with an
-execution. Behind an input shaper vertices move in all of them."""
+execution."""
+
+_SHAPED_ROUNDS = (0.25, 0.2, 0.2, 0.15), (0.2,)
+"""Those behind an input shaper, where the motion changes more with the vertices: rounds are shorter, and only
+one of the `_PARTS` of their way is gone, if that is better as executed."""
+
+_PARTS = (1.0, 0.5, 0.25)
+"""Parts of a round's way that are tried: more of them follow the motion more closely, and take longer."""
 
 _LOST_DOT_FWHM = 0.5
 """Extent of a stroke up to which it is slowed down if it is lost: a longer one is no dot."""
@@ -115,9 +122,9 @@ def refined(
     )
     best, stopped = cut_at_borders(_split(path, task), problem.partition), False
     first = _feasible(best, task)
-    # Behind an input shaper no places are chosen later, so vertices move to the end.
-    stands = task.follows or convert.controller(task.machine).impulses is None
-    for still, shares in ((task.follows, _MOVING), (stands, _STILL)):
+    shaped = convert.controller(task.machine).impulses is not None
+    moving, standing = _SHAPED_ROUNDS if shaped else _ROUNDS
+    for still, shares in ((task.follows, moving), (True, standing)):
         if still:
             # As the controller would round it; and moving vertices may have crowded the link.
             best = _filled(_feasible(best, task), task) if losses else first
@@ -132,18 +139,42 @@ def refined(
             )
             listen = share_of(progress, sum(map(len, losses)), iterations)
             done = optimised(best, replace(problem, own=own, shape=shape), schedule, listen)
-            best, stopped = done.path, done.stopped
             losses.append(done.loss)
+            way = _parts_of_way(best, done.path) if shaped and not still else [done.path]
+            best, stopped = _least(way, objective, task, own), done.stopped
     if not losses:
         return Learned(first, np.zeros(0))
-    if not stands:
-        best = _feasible(best, task)
+    return Learned(_least([best, first], objective, task), np.concatenate(losses), stopped)
+
+
+def _least(
+    paths: list[EnergyPath], objective: Objective, task: Task, own: tuple[PathTerm, ...] = ()
+) -> EnergyPath:
+    """The path with the least loss of its executed dose and of the path itself, in the whole design."""
+    if len(paths) == 1:
+        return paths[0]
     whole = task.overview
-    if whole is not scene:
+    if whole is not task.scene:
         objective = Objective.of(whole, objective.edge_weight).at_contrast(objective.contrast)
-    model = usual_model(whole.grid, spot)
-    best = min((best, first), key=lambda one: _executed_loss(one, model, objective, task))
-    return Learned(best, np.concatenate(losses), stopped)
+    model = usual_model(whole.grid, whole.spot)
+
+    def loss(path: EnergyPath) -> float:
+        terms = sum(term(path.xy, path.energy)[0] for term in own)
+        return float(objective(_executed_dose(path, model, task))[0]) + terms
+
+    return min(paths, key=loss)
+
+
+def _parts_of_way(old: EnergyPath, new: EnergyPath) -> list[EnergyPath]:
+    """Paths on the way from one to another, places in proportion and energies in ratio: `_PARTS`."""
+    return [
+        replace(
+            new,
+            xy=old.xy + part * (new.xy - old.xy),
+            energy=old.energy ** (1 - part) * new.energy**part,
+        )
+        for part in _PARTS
+    ]
 
 
 def _split(path: Toolpath, task: Task) -> EnergyPath:
@@ -193,11 +224,6 @@ def _executed_dose(path: EnergyPath, model: DoseModel, task: Task) -> Floats:
     """(rows, columns) mJ/mm² of a path as executed."""
     shape = ExecutedShape.of(exposing(path, task.machine, model.spot), task.process)
     return model.line_dose(*shape(path.xy, path.energy))
-
-
-def _executed_loss(path: EnergyPath, model: DoseModel, objective: Objective, task: Task) -> float:
-    """The loss of a path's dose as executed."""
-    return float(objective(_executed_dose(path, model, task))[0])
 
 
 def learned(

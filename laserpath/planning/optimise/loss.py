@@ -218,10 +218,10 @@ def _sum(terms: Iterable[Term], xy: Floats, energy: Floats) -> tuple[float, Path
 TIME_WEIGHTS = {"draft": 1.2e-2, "standard": 1.9e-3, "fine": 6e-4}
 """Weight of the write time by quality: a larger one gives a faster and less accurate plan."""
 
-_REACHED, _FASTEST = 0.2, 2.0
+_REACHED, _POWER, _HEAVIEST = 0.2, 1.3, 2.5
 """Share of the full speed that a head reaches over one spot, from which on the write time weighs more behind
-an input shaper, in proportion, and by how much at most. Plans of a head that accelerates three times as fast
-take 0.6 of the time, which would count for less. On GRBL 6 % of the time then cost 9 % of the edges."""
+an input shaper, by which power of it, and by how much at most. Plans of a head that accelerates three times
+as fast take 0.6 of the time, which counts for less. On GRBL 6 % of the time would cost 9 % of the edges."""
 
 _ONCE = 0.3
 """Weight of the write time for strokes, relative to that of other curves. They write each line once, which is
@@ -297,7 +297,7 @@ def weight_for(task: Task) -> float:
     if convert.controller(machine).impulses is None:
         return weight
     reached = np.sqrt(2 * min(machine.acceleration) * task.scene.fwhm) / min(machine.speed_max)
-    return weight * float(np.clip(reached / _REACHED, 1.0, _FASTEST))
+    return weight * float(np.clip((reached / _REACHED) ** _POWER, 1.0, _HEAVIEST))
 
 
 def share_of_peak(time_weight: float) -> float:
