@@ -26,7 +26,7 @@ from shapely.geometry import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
 from laserpath.base.arrays import Floats
-from laserpath.base.overlay import crossings, outside
+from laserpath.base.overlay import NODING, crossings, outside
 from laserpath.planning.curve.skeleton import medial_axis
 
 _CORNER = 1.25
@@ -190,8 +190,11 @@ def hatch(area: MultiPolygon, inset: float, pitch: float, angle: float) -> list[
     count = int(np.floor((y1 - y0) / pitch)) + 1
     levels = (y0 + y1) / 2 + pitch * (np.arange(count) - (count - 1) / 2)
     strokes: list[Floats] = []
+    polygons = shapely.STRtree(shapely.get_parts(region))
     for n, y in enumerate(levels):
-        row = crossings(shapely.LineString([(x0 - 1, y), (x1 + 1, y)]), region)
+        near = polygons.query(shapely.box(x0, y - NODING, x1, y + NODING))
+        line = shapely.LineString([(x0 - 1, y), (x1 + 1, y)])
+        row = crossings(line, shapely.multipolygons(polygons.geometries[near]))
         lines = [shapely.get_coordinates(g) for g in getattr(row, "geoms", [row]) if g.length > 0]
         lines = sorted((line[[0, -1]] for line in lines), key=lambda line: float(line[0, 0]))
         strokes += [line[::-1] for line in lines[::-1]] if n % 2 else lines
@@ -213,12 +216,13 @@ def outline(area: MultiPolygon, inset: float, pitch: float, angle: float, flatne
     if area.is_empty:
         return []
     lines = hatch(area, inset + pitch, pitch, angle)
-    reached = shapely.MultiLineString(lines).buffer(_REACHED * pitch)
-    added = [
-        stroke
-        for stroke in centre_lines(area, inset, pitch, flatness)
-        if outside(line := shapely.LineString(stroke), reached).length > line.length / 2
-    ]
+    near, reach = shapely.STRtree([shapely.LineString(line) for line in lines]), _REACHED * pitch
+    added = []
+    for stroke in centre_lines(area, inset, pitch, flatness):
+        line = shapely.LineString(stroke)
+        beside = near.geometries[near.query(line, predicate="dwithin", distance=reach)]
+        if outside(line, shapely.multilinestrings(beside).buffer(reach)).length > line.length / 2:
+            added.append(stroke)
     return rings(area, inset, pitch, flatness, most=1) + lines + added
 
 
