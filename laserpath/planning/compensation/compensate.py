@@ -264,11 +264,14 @@ def _delivering(moves: gcode.Moves, task: Task) -> MachineProgram:
     it, it is lit unless that does harm.
     """
 
-    def made(*, unbroken: bool) -> MachineProgram:
-        powered = with_energies(moves, task.process, unbroken=unbroken)
+    def made(powered: gcode.Moves) -> MachineProgram:
         return MachineProgram.of_moves(early(powered, task.process), task.process)
 
-    dark, lit = (made(unbroken=unbroken) for unbroken in (False, True))
+    broken, unbroken = (with_energies(moves, task.process, unbroken=always) for always in (False, True))
+    dark = made(broken)
+    if np.array_equal(broken.power, unbroken.power):
+        return dark
+    lit = made(unbroken)
     if np.array_equal(lit.path.power, dark.path.power):
         return dark
     before, after = (_Print.of(one, task) for one in (dark, lit))
