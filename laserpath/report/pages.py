@@ -4,7 +4,7 @@ There is one for a plan, one for a program that laserpath did not plan, and one 
 colours. Every page extends `base.html` and imports the macros of `blocks.html`. A page says what it was made
 with: settings, spot, resin, machine and design field by field, and the versions.
 
-The file stands alone: pictures are SVG or PNG in base64, the script and its numbers are inline, and a
+The file stands alone: pictures are SVG, or PNG in base64, the script and its numbers are inline, and a
 content security policy forbids everything else. The template engine escapes all text from the user's files;
 the viewer's numbers are JSON without a '<'.
 

@@ -76,7 +76,7 @@ def test_a_gap_that_no_path_keeps_open_is_named_with_its_place(html: str) -> Non
 @pytest.mark.slow
 def test_the_places_are_marked_in_a_picture_with_a_text(close: Job, html: str) -> None:
     assert close.report.limit
-    (alt,) = re.findall(r'<img src="data:image/svg\+xml;base64,[^"]+" alt="([^"]+)"', section(html))
+    (alt,) = re.findall(r'<img src="data:image/svg\+xml,[^"]+" alt="([^"]+)"', section(html))
     assert f"marks at {len(close.report.limit.unprintable)} place" in alt
     assert f"{PICTURE} cure</h3>" in section(html)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 import re
 import threading
 from dataclasses import fields, replace
 from html.parser import HTMLParser
+from urllib.parse import unquote
 from xml.etree import ElementTree
 
 import numpy as np
@@ -98,9 +98,7 @@ SCRIPTS = [{"type": "application/json", "id": "payload"}, {}]
 
 
 def test_nothing_is_fetched(html: str, page: Reader) -> None:
-    words = re.sub(
-        r'data:image/svg\+xml;base64,[\w+/=]*|<script type="application/json".*?</script>', "", html
-    )
+    words = re.sub(r'data:image/svg\+xml,[^"]*|<script type="application/json".*?</script>', "", html)
     assert not re.search(r"https?:|//[a-z]|@import|url\(|fetch\(|XMLHttp|import\(", words)
     assert not {"link", "iframe", "object"} & {tag for tag, _ in page.tags}
     assert all((a.get("src") or "data:").startswith("data:") for _, a in page.tags)
@@ -121,8 +119,8 @@ def test_pictures_are_svg_with_a_text_for_who_cannot_see_them(page: Reader) -> N
     assert len(images) == 11
     for image in images:
         head, _, data = (image["src"] or "").partition(",")
-        assert head == "data:image/svg+xml;base64"
-        drawn = ElementTree.fromstring(base64.b64decode(data))
+        assert head == "data:image/svg+xml"
+        drawn = ElementTree.fromstring(unquote(data))
         assert drawn.tag == "{http://www.w3.org/2000/svg}svg"
         assert all(one.get("href", "data:").startswith("data:") for one in drawn.iter())
         assert image["alt"]
