@@ -96,6 +96,8 @@ class Held:
 if os.name == "posix":
     import fcntl
 
+_WRITTEN_AT_ONCE = 1 << 20
+"""Characters that are written at a time: more take more memory."""
 _OLD = 3600.0
 """s, age from which a temporary file is nobody's: its name tells when it was made. A writer that was
 suspended for longer fails, with a sentence and without a loss; a larger age leaves strays for longer."""
@@ -192,7 +194,8 @@ def _stage(place: Path, text: str, undo: contextlib.ExitStack) -> Path:
     undo.callback(temporary.unlink, missing_ok=True)
     # Unlike tempfile's, these files get the permissions that the user's umask gives.
     with open(temporary, "x", encoding="utf-8", newline="") as file:
-        file.write(text)
+        for first in range(0, len(text), _WRITTEN_AT_ONCE):  # encoded at once, it would be there twice
+            file.write(text[first : first + _WRITTEN_AT_ONCE])
         file.flush()
         os.fsync(file.fileno())
     return temporary

@@ -80,9 +80,10 @@ class Walls:
         self._spot, self._resin = spot, replace(resin, critical_dose=e_c)
         self._absorption = Absorption.of(resin)
         self._scenes: dict[int, Scene] = {}
-        self._last: tuple[object, Floats, Floats] = (None, np.zeros(0), np.zeros(0))
-        self._sizes: list[Floats] = []
-        self._areas: list[Floats] = []
+        empty = np.zeros(0, np.float32)
+        self._last: tuple[object, NDArray[np.float32], NDArray[np.float32]] = (None, empty, empty)
+        self._sizes: list[NDArray[np.float32]] = []
+        self._areas: list[NDArray[np.float32]] = []
 
     def add(self, drawn: Design, columns: Columns, k: int, at_top: Floats, like: object) -> None:
         """Layer k. at_top: (rows, columns) mJ/mm², E + L at its top.
@@ -99,10 +100,14 @@ class Walls:
             dose = self._absorption.below(at_top, thick / 2)
             edges = judged(edge_errors(dose, scene), dose, scene)
             length = drawn.area.length / max(len(edges.epe), 1)
-            self._last = like, np.abs(edges.epe), np.full(len(edges.epe), length)
+            sizes = np.abs(edges.epe).astype(np.float32)
+            self._last = like, sizes, np.full(len(edges.epe), length, np.float32)
         _, sizes, lengths = self._last
-        self._sizes.append(sizes)
-        self._areas.append(thick * lengths)
+        if self._sizes and self._sizes[-1] is sizes:
+            self._areas[-1] = self._areas[-1] + thick * lengths
+        else:
+            self._sizes.append(sizes)
+            self._areas.append(thick * lengths)
 
     def with_undersides(self, depths: Sequence[Floats], pixel_area: float) -> Surface:
         """The figures of walls and undersides. depths: mm, of pixels of these."""
