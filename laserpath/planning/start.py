@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 
 import numpy as np
 import shapely
@@ -21,8 +22,10 @@ from scipy.spatial import cKDTree
 
 import gcode
 from laserpath.base.arrays import Bools, Floats, Indices, ends_of, tiles
+from laserpath.base.compute.workers import meanwhile
 from laserpath.base.errors import InputError
 from laserpath.base.plan_steps import PlanPart
+from laserpath.design.partition import is_alone
 from laserpath.machine import convert
 from laserpath.machine.powers import executable, exposing, within_power
 from laserpath.machine.program import MachineProgram, exported
@@ -45,7 +48,7 @@ from laserpath.planning.optimise.loop import Progress, Schedule, dose_to_size, s
 from laserpath.planning.optimise.loss import share_of_peak, terms_of_path, unhindered, unit_of, weight_for
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.task import Task
-from laserpath.types import Design, EnergyPath, Process, Target
+from laserpath.types import Design, EnergyPath, Process, Target, Toolpath
 
 _SAME = 1e-6
 """mm, distance of places that differ by rounding only."""
@@ -265,7 +268,7 @@ def _alike(some: Sequence[Floats], others: Sequence[Floats]) -> bool:
 class _Trial:
     """A candidate after its trial. drawn: the path along its strokes, before.  path: after.
 
-    region: (strokes,) index of the region that each stroke is in.  score: (regions,), lower is better.
+    region: (strokes,) index of the region that each stroke is in.  scored: what gives the score.
     regions: of the design.
     """
 
@@ -274,7 +277,7 @@ class _Trial:
     task: Task
     strokes: list[Floats]
     region: Indices
-    score: Floats
+    scored: Callable[[], Floats]
     regions: _Regions
 
     @classmethod
@@ -286,20 +289,22 @@ class _Trial:
         regions: _Regions,
         progress: Callable[[Progress], None] | None = None,
     ) -> _Trial:
-        """Optimise one candidate, the path along its strokes, briefly and score it."""
-        scene, process = task.scene, task.process
-        objective, model = Objective.of(scene), usual_model(scene.grid, process.spot)
+        """Optimise one candidate, the path along its strokes, briefly, and have it executed to be scored.
+
+        Of a large design a worker does that, while the next candidate is drawn.
+        """
         best = _tried(path, task, ITERATIONS_EACH, progress)
-        time_weight = weight_for(task)
-        sent = executable(best, process.spot, process.machine, share_of_peak(time_weight))
-        executed = MachineProgram.of(exported(sent, process), process).executed
-        unit = unit_of(task.design, task.machine)
-        score: Floats = time_weight / unit * regions.times(best, process)
-        for rows, loss in objective.by_pixel(model.dose(executed)):
-            score += np.bincount(regions.nearest[rows].ravel(), loss.ravel(), regions.count)
+        sent = best, task.process, share_of_peak(weight_for(task))
+        execute = partial(_executed, sent) if is_alone(len(task.partition)) else meanwhile(_executed, sent)
+        scored = cache(partial(_score, best, execute, task, regions))
         lines = [shapely.LineString(stroke) for stroke in strokes]
         middles = shapely.get_coordinates(shapely.line_interpolate_point(lines, 0.5, normalized=True))
-        return cls(path, best, task, strokes, regions.at(middles), score, regions)
+        return cls(path, best, task, strokes, regions.at(middles), scored, regions)
+
+    @property
+    def score(self) -> Floats:
+        """(regions,), lower is better."""
+        return self.scored()
 
     def moved(self, chosen: Bools) -> tuple[Floats, Floats, Floats, Floats]:
         """Of what is drawn in the chosen regions (regions,), before the trial and by how much it has changed:
@@ -315,6 +320,23 @@ class _Trial:
     def strokes_of(self, chosen: Bools) -> list[Floats]:
         """The strokes in the chosen regions. chosen: (regions,)."""
         return [stroke for stroke, region in zip(self.strokes, self.region, strict=True) if chosen[region]]
+
+
+def _executed(sent: tuple[EnergyPath, Process, float]) -> Toolpath:
+    """A path as the controller executes it. sent: it, the process, and the share of short strokes' speed."""
+    path, process, share = sent
+    exact = executable(path, process.spot, process.machine, share)
+    return MachineProgram.of(exported(exact, process), process).executed
+
+
+def _score(path: EnergyPath, executed: Callable[[], Toolpath], task: Task, regions: _Regions) -> Floats:
+    """(regions,) the loss as executed, and the weighted time of a path; lower is better."""
+    scene, process = task.scene, task.process
+    objective, model = Objective.of(scene), usual_model(scene.grid, process.spot)
+    score: Floats = weight_for(task) / unit_of(task.design, task.machine) * regions.times(path, process)
+    for rows, loss in objective.by_pixel(model.dose(executed())):
+        score += np.bincount(regions.nearest[rows].ravel(), loss.ravel(), regions.count)
+    return score
 
 
 @dataclass(frozen=True, slots=True)

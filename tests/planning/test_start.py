@@ -82,6 +82,7 @@ def test_a_candidate_is_scored_by_what_is_executed(monkeypatch):
     def dark(path, process):
         return real(replace(path, power=0 * path.power), process)
 
+    assert lit.score.sum() > 0
     monkeypatch.setattr(start.MachineProgram, "of", dark)
     unlit = trial_of(task)
     nothing = Objective.of(task.scene)(np.zeros(task.scene.grid.shape))[0]
@@ -213,7 +214,7 @@ def test_strokes_are_taken_if_they_score_better(better, monkeypatch):
 
     def scored(cls, task, strokes, path, regions, progress=None):
         trial = real(cls, task, strokes, path, regions, progress)
-        return replace(trial, score=np.array([1.0 if strokes else 0.5 if better else 2.0]))
+        return replace(trial, scored=lambda: np.array([1.0 if strokes else 0.5 if better else 2.0]))
 
     weights = []
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Future
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache, partial
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
@@ -99,6 +100,20 @@ def release() -> None:
         _state.pool = None
 
 
+def meanwhile(function: Callable[[Task], Result], task: Task) -> Callable[[], Result]:
+    """What gives function(task), with which a worker begins now; if that one dies, this process does it."""
+    return cache(partial(_result, function, task, _pool().submit(function, task)))
+
+
+def _result(function: Callable[[Task], Result], task: Task, future: Any) -> Result:
+    """What a worker has found, or this process if the worker was lost."""
+    gone = (BrokenExecutor, *(_state.cluster.gone if _state.cluster is not None else ()))
+    try:
+        return future.result()
+    except gone:
+        return function(task)
+
+
 def each(function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
     """The results of function(task) in the order of the tasks, which are made when they are needed.
 
@@ -107,15 +122,6 @@ def each(function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[
     done by this process.
     """
     waiting, shares = deque[tuple[Task, Any]](), _state.cluster is None
-    gone = (BrokenExecutor, *(_state.cluster.gone if _state.cluster is not None else ()))
-
-    def first() -> Result:
-        task, future = waiting.popleft()
-        try:
-            return future.result()
-        except gone:
-            return function(task)
-
     left = iter(tasks)
     coming = next(left, _NONE)
     try:
@@ -131,9 +137,9 @@ def each(function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[
             else:
                 waiting.append((task, _pool().submit(function, task)))
             while waiting and (waiting[0][1].done() or len(waiting) >= _AHEAD * worker_count()):
-                yield first()
+                yield _result(function, *waiting.popleft())
         while waiting:
-            yield first()
+            yield _result(function, *waiting.popleft())
     finally:
         for _, future in waiting:
             future.cancel()

@@ -44,6 +44,12 @@ def test_results_are_in_the_order_of_the_tasks() -> None:
 
 
 @pytest.mark.slow
+def test_what_a_worker_does_meanwhile_is_done_once_also_if_it_dies() -> None:
+    alive, dead = (workers.meanwhile(_squared, next(tasks(range(5, 6), deadly))) for deadly in (-1, 5))
+    assert (alive(), dead(), alive()) == (25, 25, 25)
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="no SIGKILL on Windows")
 def test_what_a_dead_worker_was_doing_is_done_all_the_same() -> None:
     assert list(workers.each(_squared, tasks(range(12), deadly=5))) == [value**2 for value in range(12)]
