@@ -317,10 +317,10 @@ def _offset_vague(solution: FitSolution) -> bool:
     """Whether many offsets of the light are possible, and that of the profile is not far from them."""
     k, unknowns = solution.unknowns.names.index(OFFSET), solution.unknowns
     theta, half = float(solution.theta[k]), float(solution.half[k])
-    low, high = (unknowns.value(OFFSET, theta + sign * half) for sign in (-1, 1))
     given = max((unknowns.given.level_offset or 0.0) + unknowns.lowest, 1e-9)
     far = abs(np.log(given) - theta) > _FAR * half
-    return not high - low < 2 * _VAGUE_OFFSET and not far
+    # At the offset of the profile: one that came out low has a narrow interval, too.
+    return not given * np.sinh(half) < _VAGUE_OFFSET and not far
 
 
 _MINOR: tuple[tuple[str, Callable[[FitSolution], bool], str], ...] = (
