@@ -62,16 +62,16 @@ def verified_by_pieces(
     dialect, texts = convert.dialect_of(machine), list[str]()
     group: list[_WrittenPiece] = []
     for piece in pieces:
+        if sum(len(one.asked) for one in group) > _AT_ONCE:
+            _check_group(group, machine)
+            group = group[-1:]
         asked = _asked(at_focus(piece, machine, spot), machine)
         written = gcode.write_piece(
             asked, dialect, machine.s_max, () if texts else header, at_height=at_height and not texts
         )
         texts += [written[1]] if texts else written[:2]
         group.append(_WrittenPiece(asked, *written))
-        if sum(len(one.asked) for one in group) > _AT_ONCE:
-            group = _group_checked(group, machine)
-    if len(group) > 1 or len(texts) <= 2:
-        _group_checked(group, machine)
+    _check_group(group, machine)
     return "".join([*texts, group[-1].end])
 
 
@@ -85,11 +85,10 @@ class _WrittenPiece:
     end: str
 
 
-def _group_checked(group: Sequence[_WrittenPiece], machine: Machine) -> list[_WrittenPiece]:
-    """Verify pieces as a program, and give the last one, with which the next group begins."""
+def _check_group(group: Sequence[_WrittenPiece], machine: Machine) -> None:
+    """Verify pieces as a program."""
     text = "".join([group[0].begin, *(one.lines for one in group), group[-1].end])
     _checked(text, gcode.concat(one.asked for one in group), machine)
-    return [group[-1]]
 
 
 def _asked(moves: gcode.Moves, machine: Machine) -> gcode.Moves:
