@@ -192,12 +192,13 @@ class _Spreading:
             return None
         begin = optics.fwhm(spot)
 
-        def blur(z: float) -> float:
-            wide = optics.fwhm(optics.at_depth(spot, z, optics.INDEX))
-            return float(np.sqrt(max(wide**2 - begin**2, 0.0) / (8 * np.log(2))))
+        def wide(z: float) -> float:
+            return optics.fwhm(optics.at_depth(spot, z, optics.INDEX))
 
-        widest = np.hypot(begin, np.sqrt(8 * np.log(2)) * blur(_FARTHEST * law.depth))
-        return cls(law.depth, blur, pitch) if widest > (1 + _WIDER) * begin else None
+        def blur(z: float) -> float:
+            return float(np.sqrt(max(wide(z) ** 2 - begin**2, 0.0) / (8 * np.log(2))))
+
+        return cls(law.depth, blur, pitch) if wide(_FARTHEST * law.depth) > (1 + _WIDER) * begin else None
 
     def below(self, dose: Floats, thick: float) -> Floats:
         """(rows, columns) mJ/mm², the light below a layer. dose: its own, at its top.  thick: mm."""

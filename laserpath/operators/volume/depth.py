@@ -31,9 +31,6 @@ from laserpath.physics.absorption import Absorption
 from laserpath.physics.dose import DoseModel
 from laserpath.types import Grid, Process, Resin, Toolpath
 
-INDEX = optics.INDEX
-"""Refractive index n of a liquid resin."""
-
 _SLICES = 17
 """Depths at which the dose of a spot that spreads is computed. ln D is linear in between."""
 _WIDER = 0.01
@@ -99,7 +96,7 @@ class CuredDepth:
 
 
 def cured_depth(
-    path: Toolpath, grid: Grid, dose: Floats, process: Process, index: float = INDEX
+    path: Toolpath, grid: Grid, dose: Floats, process: Process, index: float = optics.INDEX
 ) -> CuredDepth:
     """How deep a path cures. dose: (rows, columns) mJ/mm², its dose at the surface, on `grid`.
 
