@@ -213,8 +213,7 @@ def build(
     try:
         if noun is Resin:
             fields = _fields_of_resin(table)
-        _check_keys(fields, table)
-        values = {f.name: value for f in fields if (value := _value(f, table)) is not None}
+        values = _values(fields, table)
         if "calibrated" in values:
             values["calibrated"] = _calibrated(values["calibrated"])
         if noun is Spot:
@@ -293,6 +292,12 @@ def _check_keys(fields: tuple[Field, ...], table: Mapping[str, Any]) -> None:
             raise InputError(f"key {key!r} is unknown{near}")
 
 
+def _values(fields: tuple[Field, ...], table: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of the fields in laserpath's units, those that are given; there are no other keys."""
+    _check_keys(fields, table)
+    return {one.name: value for one in fields if (value := _value(one, table)) is not None}
+
+
 def _value(field: Field, table: Mapping[str, Any]) -> Any:
     """The value of the field in laserpath's units; None if it is not given."""
     given = [key for key in field.keys if key in table]
@@ -322,8 +327,7 @@ def _table(field: Field, value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise InputError(f"{field.name} is {_shown(value)}, but must be a table, as in [{field.name}]")
     try:
-        _check_keys(field.within, value)
-        return {one.name: found for one in field.within if (found := _value(one, value)) is not None}
+        return _values(field.within, value)
     except InputError as error:
         raise InputError(f"{field.name}: {error}") from None
 
