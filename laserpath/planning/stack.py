@@ -142,8 +142,8 @@ class Stack:
     @property
     def hangs(self) -> str:
         """What is done for light from below, a phrase after a comma; or ''."""
-        below = self.process.machine.layer_change.light == "below"
-        return ", mirrored in x, as the part hangs from its plate" if below else ""
+        hangs = self.process.machine.layer_change.hangs
+        return ", mirrored in x, as the part hangs from its plate" if hangs else ""
 
     def settling(self, seconds: float | None) -> Stack:
         """The same with another wait, s, at each height; None: as it is. Raises InputError below 0."""
@@ -291,7 +291,7 @@ def stacked(
     """
     z, designs = _checked(layers, process)
     spot, machine = process.spot, process.machine
-    if machine.layer_change.light == "below":
+    if machine.layer_change.hangs:
         width = machine.size[0]
         designs = [_mirrored(one, width) for one in designs]
         page = page and (width - page[2], page[1], width - page[0], page[3])

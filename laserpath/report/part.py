@@ -107,21 +107,17 @@ _Places = tuple[tuple[float, float], ...]
 def _rings(data: PartData, every: int) -> dict[int, _Places]:
     """The places in pictures of layers, pixels (column, row), that are marked. every: n-th layer is shown."""
     shape, found = data.shape, defaultdict[int, _Places](tuple)
+    hung = data.process.machine.layer_change.hangs
     for k, x, y, _ in data.hanging:
         column, row = ((at - low) / shape.pixel for at, low in zip((x, y), shape.corner, strict=True))
-        found[k - k % every] += (((shape.layers[0].shape[1] - column) if _hung(data) else column, row),)
+        found[k - k % every] += (((shape.layers[0].shape[1] - column) if hung else column, row),)
     return found
-
-
-def _hung(data: PartData) -> bool:
-    """Whether the part hung from its plate: light from below exposes it mirrored."""
-    return data.process.machine.layer_change.light == "below"
 
 
 def _standing(data: PartData) -> Voxels:
     """The shape of the part as it was drawn, also if it hung."""
     shape = data.shape
-    if not _hung(data):
+    if not data.process.machine.layer_change.hangs:
         return shape
     return replace(
         shape, drawn=shape.drawn[..., ::-1], cured=shape.cured[..., ::-1],

@@ -384,6 +384,11 @@ class LayerChange:
         if self.wait and not self.lift:
             raise InputError(f"layer_change waits {self.wait:g} s at the end of a lift, but gives no lift")
 
+    @property
+    def hangs(self) -> bool:
+        """Whether the part hangs from its plate, so that its layers are exposed mirrored."""
+        return self.light == "below"
+
     def seconds(self, z_speed: float) -> float:
         """The least duration, s. z_speed: mm/s of Z, where no other speed is given."""
         first, last = self.sweep_from, self.sweep_to
