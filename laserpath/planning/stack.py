@@ -246,7 +246,7 @@ class LayerPlans:
             PartData(
                 stack.whole, stack.process, stack.settings, stack.z, len(self.each), self.write_time,
                 found.cured, found.surface, found.undimmed, found.undimmed_surface, found.shape,
-                self.warnings, tuple((one.layer, *one.place, one.sentence) for one in stack.hanging),
+                self.warnings, stack.hanging,
             )
         )  # fmt: skip
 

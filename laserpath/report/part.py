@@ -16,6 +16,7 @@ from scipy import ndimage
 
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import figure
+from laserpath.design.part import Unsupported
 from laserpath.measure.columns import CuredPart, Overhang
 from laserpath.measure.surface import Surface, Voxels
 from laserpath.operators.volume import Cameras, March, RayMarcher
@@ -54,7 +55,7 @@ class PartData:
 
     whole: what all layers expose.  z: (K,) mm, tops of the layers.  planned: number of different plans.
     cured, surface: of the part; undimmed, before: if each layer were exposed as planned by itself.
-    seconds: to write all.  hanging: (layer from 0, x, y, sentence) of each place that cannot print, mm.
+    seconds: to write all.  hanging: the places that cannot print.
     """
 
     whole: Design
@@ -69,7 +70,7 @@ class PartData:
     before: Surface
     shape: Voxels
     warnings: tuple[str, ...]
-    hanging: tuple[tuple[int, float, float, str], ...] = ()
+    hanging: tuple[Unsupported, ...] = ()
 
 
 def part_page(data: PartData) -> str:
@@ -94,7 +95,7 @@ def part_page(data: PartData) -> str:
         pictures=pictures,
         layers=[{"number": k + 1, "z": figure(data.z[k], 5),
                  "picture": used.index((shape.picture_of[k], rings[k]))} for k in chosen],
-        hanging=[(k // every, printable(said)) for k, _, _, said in data.hanging[:_LISTED]],
+        hanging=[(one.layer // every, printable(one.sentence)) for one in data.hanging[:_LISTED]],
         hidden=max(len(data.hanging) - _LISTED, 0),
         rows=_rows(data), overhangs=_overhangs(data), left=max(len(data.cured.overhangs) - _LISTED, 0),
         records=records(data.process, data.settings, data.whole), versions=versions(),
@@ -108,9 +109,11 @@ def _rings(data: PartData, every: int) -> dict[int, _Places]:
     """The places in pictures of layers, pixels (column, row), that are marked. every: n-th layer is shown."""
     shape, found = data.shape, defaultdict[int, _Places](tuple)
     hung = data.process.machine.layer_change.hangs
-    for k, x, y, _ in data.hanging:
-        column, row = ((at - low) / shape.pixel for at, low in zip((x, y), shape.corner, strict=True))
-        found[k - k % every] += (((shape.layers[0].shape[1] - column) if hung else column, row),)
+    for one in data.hanging:
+        column, row = ((at - low) / shape.pixel for at, low in zip(one.place, shape.corner, strict=True))
+        found[one.layer - one.layer % every] += (
+            ((shape.layers[0].shape[1] - column) if hung else column, row),
+        )
     return found
 
 

@@ -15,6 +15,7 @@ import pytest
 import shapely
 from PIL import Image
 
+from laserpath.design.part import Unsupported
 from laserpath.measure.columns import Columns, Curing
 from laserpath.measure.surface import Filling, Surface, Voxels
 from laserpath.report import part
@@ -100,7 +101,8 @@ def test_what_cannot_print_is_ringed_in_its_layer(light: str, few_views: None) -
     """On the side where it was drawn, also if the part hung and was exposed mirrored."""
     data = made()
     machine = replace(data.process.machine, layer_change=LayerChange(light))
-    data = replace(data, process=replace(data.process, machine=machine), hanging=((6, 0.5, 0.9, "island"),))
+    island = Unsupported("island", 6, (0.5, 0.9), "island")
+    data = replace(data, process=replace(data.process, machine=machine), hanging=(island,))
     text = part.part_page(data)
     (found,) = re.findall(r'<button type="button" data-layer="(\d+)">show</button> island', text)
     (packed,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
