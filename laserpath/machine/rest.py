@@ -157,7 +157,8 @@ def way_to(
     comes the lift beyond the new height, and back, then the wiper, then the wait for the resin.
     """
     change = change or LayerChange()
-    position, below = end or (start, z)
+    begin, below = end or (start, z)
+    position = begin
     rapid = min(machine.rapid_speed)
     rows = [(position, below, Kind.DWELL, rapid, 0.0)] if end else []
     # GRBL's G0 uses the controller's own limit instead.
@@ -174,9 +175,9 @@ def way_to(
         rows += [(first, z, Kind.RAPID, rapid, 0.0), (position, z, Kind.LINE, change.sweep_speed, 0.0)]
     rows += [(position, z, Kind.DWELL, rapid, change.settle)] if change.settle else []
     rows += [(start, z, Kind.RAPID, rapid, 0.0)] if (position != start).any() else []
-    n, (begin, low) = len(rows), end or (start, z)
+    n = len(rows)
     return gcode.Moves(
         np.array([begin, *(row[0] for row in rows)]), np.zeros(n), np.array([row[3] for row in rows]),
-        np.array([row[2] for row in rows], dtype=np.int8), z=np.array([low, *(row[1] for row in rows)]),
+        np.array([row[2] for row in rows], dtype=np.int8), z=np.array([below, *(row[1] for row in rows)]),
         dwell=np.array([row[4] for row in rows]),
     )  # fmt: skip
