@@ -118,14 +118,18 @@ def is_stack(path: str | os.PathLike[str]) -> bool:
 
 def is_layout(path: str | os.PathLike[str], thickness: Sequence[str]) -> bool:
     """Whether the layers of a GDSII or OASIS file are those of a part: if one thickness is given, as 50um."""
-    named = formats.SUFFIXES.get(Path(path).suffix.lower())
-    if named not in ("GDSII", "OASIS") or len(thickness) != 1:
+    if not _of_layout(path) or len(thickness) != 1:
         return False
     try:
         parse(thickness[0], LENGTH, "")
     except InputError:
         return False
     return True
+
+
+def _of_layout(path: str | os.PathLike[str]) -> bool:
+    """Whether the name is that of a GDSII or OASIS file."""
+    return formats.SUFFIXES.get(Path(path).suffix.lower()) in ("GDSII", "OASIS")
 
 
 def load_stack(
@@ -141,7 +145,7 @@ def load_stack(
     """
     pattern = Path(pattern)
     _check_thickness(layer)
-    if formats.SUFFIXES.get(pattern.suffix.lower()) in ("GDSII", "OASIS") and pattern.exists():
+    if _of_layout(pattern) and pattern.exists():
         each, count = _layout(pattern, reading), "layers"
     else:
         files, count = files_like(pattern), "drawings"
