@@ -359,12 +359,6 @@ def _checked(
 def _check_height(number: int, z: float, below: Sequence[float], machine: Machine) -> None:
     """Raise InputError unless z, mm, is above the heights below, and within the machine's travel."""
     low, high = machine.z_travel or (-np.inf, np.inf)
-    lift = machine.layer_change.lift
-    if z <= high < z + lift:
-        raise InputError(
-            f"layer {number} at z {z:g} mm and the lift of {lift:g} mm before it (layer_change) are above "
-            f"the {high:g} mm to which machine {machine.name!r} travels (z_travel_mm)"
-        )
     if not np.isfinite(z):
         raise InputError(f"the height of layer {number} is {z} mm, but must be finite")
     if not low <= z <= high:
@@ -372,20 +366,26 @@ def _check_height(number: int, z: float, below: Sequence[float], machine: Machin
             f"layer {number} at z {z:g} mm is outside the {low:g} to {high:g} mm in which machine "
             f"{machine.name!r} travels (z_travel_mm)"
         )
+    lift = machine.layer_change.lift
+    if z + lift > high:
+        raise InputError(
+            f"layer {number} at z {z:g} mm and the lift of {lift:g} mm before it (layer_change) are above "
+            f"the {high:g} mm to which machine {machine.name!r} travels (z_travel_mm)"
+        )
     if below and abs(z - below[-1]) < _SAME_HEIGHT:
         raise InputError(
             f"layers {number - 1} and {number} are both at z {z:g} mm; join their areas to one layer"
-        )
-    step = 1 / machine.z_steps if machine.z_steps else 0.0
-    if below and 0 < z - below[-1] < step * (1 - 1e-9):
-        raise InputError(
-            f"layers {number - 1} and {number} are {figure(1000 * (z - below[-1]))} µm apart, less than the "
-            f"{figure(1000 * step)} µm of a step in Z of machine {machine.name!r} (z_steps)"
         )
     if below and z < below[-1]:
         raise InputError(
             f"layer {number} at z {z:g} mm is below layer {number - 1} at {below[-1]:g} mm; give the lowest "
             "layer first"
+        )
+    step = 1 / machine.z_steps if machine.z_steps else 0.0
+    if below and z - below[-1] < step * (1 - 1e-9):
+        raise InputError(
+            f"layers {number - 1} and {number} are {figure(1000 * (z - below[-1]))} µm apart, less than the "
+            f"{figure(1000 * step)} µm of a step in Z of machine {machine.name!r} (z_steps)"
         )
 
 
