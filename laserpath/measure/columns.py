@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -195,6 +196,7 @@ class _Spreading:
         def wide(z: float) -> float:
             return optics.fwhm(optics.at_depth(spot, z, optics.INDEX))
 
+        @cache  # thin layers have more depths than there are shapes of spots that are kept
         def blur(z: float) -> float:
             return float(np.sqrt(max(wide(z) ** 2 - begin**2, 0.0) / (8 * np.log(2))))
 
