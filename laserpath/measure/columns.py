@@ -210,7 +210,8 @@ class _Spreading:
         )
         light = np.zeros(dose.shape)
         for up, one in self._layers:
-            wide = ndimage.gaussian_filter(one, self._blur(up) / self._pitch, mode="constant")
+            sigma = self._blur(round(up, 9)) / self._pitch  # depths are alike but for rounding
+            wide = ndimage.gaussian_filter(one, sigma, mode="constant")
             light += np.exp(-up / self._depth) * wide
         return light
 
