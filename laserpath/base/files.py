@@ -105,11 +105,14 @@ _PATIENCE = 5.0
 """s to wait for another process's burst; then the files are renamed all the same."""
 _SPARE = re.compile(r"\.laserpath-([0-9a-f]{8,12})-[0-9a-f]{12}\.tmp")
 
-_state = SimpleNamespace(calls=0)
+_state = SimpleNamespace(calls=0, kept=None)
 
 
-def write_all(files: Mapping[Path, str]) -> tuple[Path, ...]:
-    """Write each text (UTF-8, line ends unchanged) to its path; return the paths. On error, write none."""
+def write_all(files: Mapping[Path, str], *, kept: bool = False) -> tuple[Path, ...]:
+    """Write each text (UTF-8, line ends unchanged) to its path; return the paths. On error, write none.
+
+    kept: they are what a command needs to go on after a stop, and not what it was called for.
+    """
     # A link stays a link; its target is replaced.
     real = {Path(os.path.realpath(path)): text for path, text in files.items()}
     folders = {path.parent for path in real}
@@ -127,7 +130,8 @@ def write_all(files: Mapping[Path, str]) -> tuple[Path, ...]:
                 _keep(place, undo, done)
             for temporary, place in staged:
                 temporary.replace(place)
-            _state.calls += 1
+            _state.calls += not kept
+            _state.kept = next(iter(files)).parent if kept else None
         except BaseException as error:
             undo.close()
             if isinstance(error, OSError):
@@ -140,6 +144,11 @@ def write_all(files: Mapping[Path, str]) -> tuple[Path, ...]:
 def calls() -> int:
     """How many times this process has written files: tells whether a command that was stopped wrote any."""
     return int(_state.calls)
+
+
+def kept_in() -> Path | None:
+    """The folder with what a command that was stopped needs to go on, if it has written that and no more."""
+    return None if _state.kept is None else Path(_state.kept)
 
 
 def check_folder(named: str | Path) -> Path:

@@ -161,7 +161,7 @@ def _run(arguments: Sequence[str] | None, written: int) -> int:
     except click.ClickException as error:
         _print_error(error.format_message())
     except (click.Abort, KeyboardInterrupt, Stopped):
-        _print_error(f"stopped, {'the files are' if files.calls() > written else 'nothing is'} written")
+        _print_error(_stopped(written))
         return STOPPED
     except MemoryError:
         _print_error(_no_memory(sys.argv[1:] if arguments is None else arguments))
@@ -170,6 +170,15 @@ def _run(arguments: Sequence[str] | None, written: int) -> int:
             raise
         _print_error(" ".join(str(error).split()))
     return BAD_INPUT
+
+
+def _stopped(written: int) -> str:
+    """What is there after a stop. written: `files.calls` before."""
+    if files.calls() > written:
+        return "stopped, the files are written"
+    if (folder := files.kept_in()) is not None:
+        return f"stopped; what was found is kept in {folder}, from where the same command goes on"
+    return "stopped, nothing is written"
 
 
 def _no_memory(arguments: Sequence[str]) -> str:

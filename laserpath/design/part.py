@@ -79,7 +79,7 @@ logging.getLogger("trimesh").addHandler(logging.NullHandler())  # what it says o
 class Unsupported:
     """A place of a part that cannot print. kind: a key of `_ADVICE`.  layer: its number, from 0.
 
-    place: (x, y) mm.  sentence: which says all of it.
+    place: (x, y) mm, where it is exposed.  sentence: which says all of it, and where it was drawn.
     """
 
     kind: str

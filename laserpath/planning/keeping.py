@@ -54,7 +54,7 @@ class Keeping:
             return _read(place)
         found = make()
         if not found.solution.stopped:
-            write_all({place: json.dumps(_plain(found))})
+            write_all({place: json.dumps(_plain(found))}, kept=True)
         return found
 
     def dimmed(self, inputs: object, make: Callable[[], NDArray[np.uint8]]) -> NDArray[np.uint8]:
@@ -69,7 +69,7 @@ class Keeping:
                 return np.frombuffer(zlib.decompress(base64.b64decode(packed)), np.uint8)
         found = make()
         packed = base64.b64encode(zlib.compress(found.tobytes())).decode("ascii")
-        write_all({place: json.dumps({"format": _FORMAT, "dimmed": packed})})
+        write_all({place: json.dumps({"format": _FORMAT, "dimmed": packed})}, kept=True)
         return found
 
     def clear(self) -> None:

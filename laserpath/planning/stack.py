@@ -21,6 +21,7 @@ from typing import TypeVar
 
 import numpy as np
 import shapely
+from shapely import affinity
 
 import gcode
 from gcode.controllers.interface import z_of
@@ -324,7 +325,7 @@ def stacked(
     told = dict.fromkeys(sentence for one in designs for sentence in one.warnings)
     hanging: tuple[Unsupported, ...] = ()
     if process.resin.tone == "negative":
-        hanging = unprintable(z, [placed[number].area for number in plan_of])
+        hanging = _unprintable(z, [placed[number].area for number in plan_of], _axis(whole, zero, machine))
     return Stack(
         z, whole, process, settings, plan_of, each, tuple(offsets), tuple(placed),
         (*notes, *told, *warnings_of(hanging)), hanging, full,
@@ -403,6 +404,28 @@ def _mirrored(design: Design, width: float) -> Design:
     Its recipe is that of the part, as it stands.
     """
     return replace(arrange(design, Arrangement(mirror="x")).moved(width, 0), recipe=design.recipe)
+
+
+def _axis(whole: Design, zero: Floats, machine: Machine) -> float | None:
+    """Twice the x, mm, of the axis about which a part that hangs is mirrored back; None: it does not hang.
+
+    Its coordinates are kept, or counted from its own corner or middle.
+    """
+    x0, _, x1, _ = whole.bounds
+    if not machine.layer_change.hangs:
+        return None
+    return machine.size[0] if zero[0] == 0 else x0 + x1
+
+
+def _unprintable(
+    z: Sequence[float], areas: Sequence[shapely.MultiPolygon], axis: float | None
+) -> tuple[Unsupported, ...]:
+    """What cannot print, with sentences that name the places as they were drawn. axis: of `_axis`."""
+    if axis is None:
+        return unprintable(z, areas)
+    one_of = {id(area): affinity.affine_transform(area, [-1, 0, 0, 1, axis, 0]) for area in areas}
+    found = unprintable(z, [one_of[id(area)] for area in areas])
+    return tuple(replace(one, place=(axis - one.place[0], one.place[1])) for one in found)
 
 
 def _grouped(
@@ -497,7 +520,8 @@ def plan_stack(
     plans = [each[number] for number in stack.plan_of]
     found = _in_depth(stack, plans, progress, keeping)
     warnings = (
-        *stack.notes, *_warnings(stack.z, plans), *_uneven(stack.z), *(found.warnings if found else ())
+        *stack.notes, *_warnings(stack.z, plans), *_uneven(stack.z), *_in_resin(stack),
+        *(found.warnings if found else ()),
     )  # fmt: skip
     program = _program(stack, _programs(plans, found), warnings, range(len(plans)))
     return LayerPlans(stack, each, program, warnings, found)
@@ -636,6 +660,31 @@ def _warnings(heights: Sequence[float], plans: Sequence[Plan]) -> tuple[str, ...
     sentences = list(by_plan.values())
     more = len(sentences) - _LISTED
     return (*sentences[:_LISTED], *((f"{more} more warnings of other layers",) if more > 0 else ()))
+
+
+def _in_resin(stack: Stack) -> tuple[str, ...]:
+    """A sentence if layers are thicker than the resin's critical dose cures, or if nobody knows what it does.
+
+    By the working curve it cures D_p ln(D_c/E_c).
+    """
+    resin = stack.process.resin
+    if resin.e_c is not None and resin.penetration_depth is not None:
+        deep = resin.penetration_depth * math.log(resin.critical_dose / resin.e_c)
+        thickest = float(np.diff([0.0, *stack.z] if stack.z[0] > 0 else stack.z).max(initial=0.0))
+        if thickest <= (1 + _THICKNESS) * deep:
+            return ()
+        return (
+            f"layers of {figure(thickest)} mm are thicker than the {figure(deep)} mm that the critical dose "
+            f"of resin {resin.name!r} cures through, so they do not hold together; put layer_um = "
+            f"{figure(1000 * thickest)} into its profile",
+        )
+    curable = resin.tone == "negative" and resin.order == 1 and resin.kinetics is None
+    if not curable or len(stack.z) < 2:
+        return ()
+    return (
+        f"each layer is planned as if alone, since resin {resin.name!r} has no working curve: what overhangs "
+        "print through is not known; put e_c_mJ_per_cm2, penetration_depth_um and layer_um into its profile",
+    )
 
 
 def _uneven(heights: Sequence[float]) -> tuple[str, ...]:

@@ -209,6 +209,9 @@ def test_uneven_layers_are_warned_of() -> None:
     assert any(one.startswith("the layers are 0.1 to 0.2 mm thick") for one in done.warnings)
     from_zero = laserpath.plan_layers([(0.0, CONE[0][1]), *CONE[:1]], WIDE, replace(QUICK, iterations=0))
     assert not any("thick" in one for one in from_zero.warnings), "the first is not 0 mm thick"
+    assert any(
+        "as if alone, since resin 'generic 405 nm resin' has no working" in one for one in done.warnings
+    )
 
 
 SQUARE = shapely.box(5, 5, 6, 6)
@@ -335,3 +338,33 @@ def test_layers_that_are_planned_at_the_same_time_are_the_same(monkeypatch: pyte
         assert len(set(heard)) < 3, "a worker does the others, and is not heard"
     finally:
         runtime.use_processors(None)
+
+
+@pytest.mark.slow
+def test_layers_thicker_than_the_critical_dose_cures_are_warned_of() -> None:
+    """By the working curve it cures D_p ln(D_c/E_c): here through 0.05 mm."""
+    resin = Resin(critical_dose=0.085 * np.exp(0.5), e_c=0.085, penetration_depth=0.1)
+    warned = {
+        h: any("do not hold together" in one for one in done.warnings)
+        for h in (0.05, 0.1)
+        for done in [
+            laserpath.plan_layers(
+                [(h, SQUARE), (2 * h, SQUARE)], replace(WIDE, resin=resin), replace(QUICK, iterations=0)
+            )
+        ]
+    }
+    assert warned == {0.05: False, 0.1: True}
+
+
+@pytest.mark.parametrize("origin", ["own", "design", "centre"])
+def test_what_cannot_print_is_named_where_it_was_drawn_also_if_the_part_hangs(origin: str) -> None:
+    steps = [
+        shapely.box(5, 5, 8, 8),
+        shapely.MultiPolygon([shapely.box(5, 5, 6, 8), shapely.box(9, 5, 10, 6)]),
+    ]
+    layers = list(zip((0.05, 0.1), steps, strict=True))
+    below = replace(WIDE, machine=replace(WIDE.machine, layer_change=LayerChange("below")))
+    settings = replace(QUICK, origin=origin)
+    above, hung = (stacked(layers, process, settings).hanging for process in (WIDE, below))
+    assert [one.sentence for one in hung] == [one.sentence for one in above] != []
+    assert hung[0].place != above[0].place, "which is exposed at the other end"
