@@ -26,7 +26,6 @@ from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy
 import shapely
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
@@ -314,12 +313,13 @@ class Scene:
         """(rows, columns) whether the `depth` of each pixel, FWHM, is above `least`, which is at least 0."""
         solid, unit = self.target.coverage > 0.5, self.grid.pitch / self.fwhm
         found = np.zeros(solid.shape, np.bool_)
-        for core, around, there in tiles(solid.shape, math.ceil(least / unit) + 1):
+        reach = math.ceil(least / unit)
+        for core, around, there in tiles(solid.shape, reach + 1):
             part = solid[around]
             if part.all():
                 found[core] = True
             elif part.any():
-                inside = unit * scipy.ndimage.distance_transform_edt(part)[there]
+                inside = unit * _distance(part, reach)[there].astype(np.float64)
                 found[core] = inside.astype(np.float32) > least
         return found
 
