@@ -25,6 +25,7 @@ are the same, or if another one would be hardly better.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -96,6 +97,9 @@ _LATEST, _AT_A_TIME = 3, 2
 """Programs of a plan that are tried again, and plans that are held for that: more need more memory."""
 _THROUGH = 0.02
 """mm of print-through, or of missing thickness, above which there is a warning."""
+_THICKER = 1.05
+"""Thickness of layers, relative to what the critical dose cures through, up to which they hold together."""
+
 _REMEMBERED = 16 << 20
 """Bytes of bounds of a plan that are remembered: more spare searches in parts that repeat."""
 
@@ -172,8 +176,35 @@ def _micrometres(length: float) -> str:
 
 def applies(resin: Resin, layers: int) -> bool:
     """Whether light in depth can be planned: of several layers, and by a working curve."""
-    known = resin.e_c is not None and resin.tone == "negative" and resin.order == 1
-    return known and resin.kinetics is None and layers > 1
+    return resin.e_c is not None and _could_apply(resin, layers)
+
+
+def _could_apply(resin: Resin, layers: int) -> bool:
+    """Whether light in depth can be planned once the working curve is known."""
+    return resin.tone == "negative" and resin.order == 1 and resin.kinetics is None and layers > 1
+
+
+def limits_of(resin: Resin, thickness: Floats) -> tuple[str, ...]:
+    """A sentence if layers are thicker than the resin's critical dose cures, or if nobody knows what it does.
+
+    By the working curve it cures D_p ln(D_c/E_c). thickness: (K,) mm, of the layers.
+    """
+    if resin.e_c is not None and resin.penetration_depth is not None:
+        deep = resin.penetration_depth * math.log(resin.critical_dose / resin.e_c)
+        thickest = float(thickness.max())
+        if thickest <= _THICKER * deep:
+            return ()
+        return (
+            f"layers of {figure(thickest)} mm are thicker than the {figure(deep)} mm that the critical dose "
+            f"of resin {resin.name!r} cures through, so they do not hold together; put layer_um = "
+            f"{figure(1000 * thickest)} into its profile",
+        )
+    if not _could_apply(resin, len(thickness)):
+        return ()
+    return (
+        f"each layer is planned as if alone, since resin {resin.name!r} has no working curve: what overhangs "
+        "print through is not known; put e_c_mJ_per_cm2, penetration_depth_um and layer_um into its profile",
+    )
 
 
 def inset(area: shapely.MultiPolygon, fwhm: float) -> shapely.MultiPolygon:

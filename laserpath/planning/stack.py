@@ -47,7 +47,15 @@ from laserpath.machine.rest import pieces, rested
 from laserpath.machine.shrinkage import scales
 from laserpath.physics import optics
 from laserpath.planning.costs import PlanStep
-from laserpath.planning.depth import COLUMN_PIXELS, FAR_DEPTHS, InDepth, applies, inset, planned_in_depth
+from laserpath.planning.depth import (
+    COLUMN_PIXELS,
+    FAR_DEPTHS,
+    InDepth,
+    applies,
+    inset,
+    limits_of,
+    planned_in_depth,
+)
 from laserpath.planning.forecasts import Forecast, forecast
 from laserpath.planning.keeping import Keeping
 from laserpath.planning.optimise.fields import begin
@@ -520,8 +528,8 @@ def plan_stack(
     plans = [each[number] for number in stack.plan_of]
     found = _in_depth(stack, plans, progress, keeping)
     warnings = (
-        *stack.notes, *_warnings(stack.z, plans), *_uneven(stack.z), *_in_resin(stack),
-        *(found.warnings if found else ()),
+        *stack.notes, *_warnings(stack.z, plans), *_uneven(stack.z),
+        *limits_of(stack.process.resin, _thickness(stack.z)), *(found.warnings if found else ()),
     )  # fmt: skip
     program = _program(stack, _programs(plans, found), warnings, range(len(plans)))
     return LayerPlans(stack, each, program, warnings, found)
@@ -613,7 +621,7 @@ def _in_depth(
 def _thickness(z: Sequence[float]) -> Floats:
     """(K,) mm, of the layers; the lowest is as thick as the next one if it is at z 0, or far above it."""
     each = np.diff(z, prepend=0.0)
-    usual = float(np.median(each[1:]))
+    usual = float(np.median(each[1:] if len(each) > 1 else each))
     return np.append(each[0] if 0 < each[0] <= _FIRST * usual else usual, each[1:])
 
 
@@ -660,31 +668,6 @@ def _warnings(heights: Sequence[float], plans: Sequence[Plan]) -> tuple[str, ...
     sentences = list(by_plan.values())
     more = len(sentences) - _LISTED
     return (*sentences[:_LISTED], *((f"{more} more warnings of other layers",) if more > 0 else ()))
-
-
-def _in_resin(stack: Stack) -> tuple[str, ...]:
-    """A sentence if layers are thicker than the resin's critical dose cures, or if nobody knows what it does.
-
-    By the working curve it cures D_p ln(D_c/E_c).
-    """
-    resin = stack.process.resin
-    if resin.e_c is not None and resin.penetration_depth is not None:
-        deep = resin.penetration_depth * math.log(resin.critical_dose / resin.e_c)
-        thickest = float(np.diff([0.0, *stack.z] if stack.z[0] > 0 else stack.z).max(initial=0.0))
-        if thickest <= (1 + _THICKNESS) * deep:
-            return ()
-        return (
-            f"layers of {figure(thickest)} mm are thicker than the {figure(deep)} mm that the critical dose "
-            f"of resin {resin.name!r} cures through, so they do not hold together; put layer_um = "
-            f"{figure(1000 * thickest)} into its profile",
-        )
-    curable = resin.tone == "negative" and resin.order == 1 and resin.kinetics is None
-    if not curable or len(stack.z) < 2:
-        return ()
-    return (
-        f"each layer is planned as if alone, since resin {resin.name!r} has no working curve: what overhangs "
-        "print through is not known; put e_c_mJ_per_cm2, penetration_depth_um and layer_um into its profile",
-    )
 
 
 def _uneven(heights: Sequence[float]) -> tuple[str, ...]:

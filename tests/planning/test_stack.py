@@ -368,3 +368,9 @@ def test_what_cannot_print_is_named_where_it_was_drawn_also_if_the_part_hangs(or
     above, hung = (stacked(layers, process, settings).hanging for process in (WIDE, below))
     assert [one.sentence for one in hung] == [one.sentence for one in above] != []
     assert hung[0].place != above[0].place, "which is exposed at the other end"
+
+
+def test_layers_that_begin_high_above_are_as_thick_as_they_are_apart() -> None:
+    assert stacks._thickness([5.0, 5.1, 5.2]) == pytest.approx([0.1] * 3)
+    assert stacks._thickness([0.0, 0.1]) == pytest.approx([0.1] * 2)
+    assert stacks._thickness([0.2]) == pytest.approx([0.2])
