@@ -207,7 +207,7 @@ def wheel(vertices: int, reach: float = 1.0) -> Design:
     [
         pytest.param(2.5, 100, 8, marks=pytest.mark.slow), (1.6, 15, 12),
         pytest.param(1.6, 30, 24, marks=pytest.mark.slow), pytest.param(0.7, 30, 10, marks=pytest.mark.slow),
-        pytest.param(1.6, 100, 260, marks=pytest.mark.slow),
+        pytest.param(1.6, 100, 420, marks=pytest.mark.slow),
         pytest.param(0.7, 100, 100, marks=pytest.mark.slow),
     ],
 )  # fmt: skip

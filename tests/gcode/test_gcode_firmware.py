@@ -17,7 +17,7 @@ EXPOSURE = 0.005
 POSITION = 0.1
 """mm RMS at equal time."""
 
-PROCESSOR = {"grbl": 140, "marlin": 120, "klipper": 25}
+PROCESSOR = {"grbl": 200, "marlin": 120, "klipper": 125}
 """Units of pace_of_machine for a million moves."""
 
 CHAOTIC = {"circle_005_F50.marlin": 0.2}

@@ -537,9 +537,9 @@ def test_a_million_moves_are_written_and_read_in_seconds(dialect: gcode.Dialect,
     power = np.where(rapid, 0, rng.random(rows))
     xy = np.cumsum(rng.normal(0, 0.05, (rows + 1, 2)), axis=0)
     moves = gcode.Moves.straight(xy, power, rng.uniform(1, 100, rows), rapid)
-    within(150, lambda: save(tmp_path / "a.gcode", moves, dialect))
+    within(400, lambda: save(tmp_path / "a.gcode", moves, dialect))
     assert (tmp_path / "a.gcode").stat().st_size > 15e6
-    program = within(200, lambda: gcode.read((tmp_path / "a.gcode").read_text(), dialect))
+    program = within(230, lambda: gcode.read((tmp_path / "a.gcode").read_text(), dialect))
     assert len(program.moves) > 0.99 * rows
 
 
