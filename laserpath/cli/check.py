@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from laserpath.base import limits
-from laserpath.base.errors import figure
+from laserpath.base.errors import InputError, figure
 from laserpath.cli.ending import HAS_ERRORS
 from laserpath.cli.options import LIMIT
 from laserpath.cli.show import json_of
@@ -16,6 +16,7 @@ from laserpath.config import profiles
 
 if TYPE_CHECKING:
     from gcode import Checked
+    from laserpath.types import Machine
 
 _STDIN = "-"
 _EPILOG = """\b
@@ -35,8 +36,9 @@ This checks the machine's side only. For what the file will cure, use `laserpath
 @click.command(epilog=_EPILOG)
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option(
-    "--machine", metavar="NAME|FILE", default=profiles.DEFAULTS["machine"],
-    help=f"Profile name or TOML file  [{profiles.DEFAULTS['machine']}; see `laserpath profiles list`]",
+    "--machine", metavar="NAME|FILE",
+    help=f"Profile name or TOML file  [that in the head of FILE, else {profiles.DEFAULTS['machine']}; see "
+    "`laserpath profiles list`]",
 )  # fmt: skip
 @click.option("--dialect", metavar="NAME|FILE", help="G-code dialect: name or TOML file  [the machine's]")
 @click.option("--strict", is_flag=True, help="Treat warnings as errors")
@@ -47,7 +49,7 @@ This checks the machine's side only. For what the file will cure, use `laserpath
 def check(
     context: click.Context,
     file: Path,
-    machine: str,
+    machine: str | None,
     dialect: str | None,
     strict: bool,
     as_json: bool,
@@ -65,7 +67,10 @@ def check(
 
     refuse_drawing(data, "" if str(file) == _STDIN else str(file))
     text = data.decode("utf-8", "surrogateescape")  # the check reports bytes that are not UTF-8
-    laser = profiles.machine(machine)
+    laser = _machine_in_head(text, file) if machine is None else profiles.machine(machine)
+    if machine is None and not quiet and laser is not None:
+        click.echo(f"laserpath: for {laser.name!r}, the machine in the head of {file}", err=True)
+    laser = laser or profiles.machine()
     language = gcode.dialect(laser.dialect if dialect is None else dialect)
     checked = gcode.examine(text, language, envelope(laser, language))
     if as_json:
@@ -77,6 +82,17 @@ def check(
             _print(_summary(file, checked))
     if checked.errors or (strict and checked.warnings):
         context.exit(HAS_ERRORS)
+
+
+def _machine_in_head(text: str, file: Path) -> Machine | None:
+    """The machine for which laserpath has written a program, as its head says; None if there is none."""
+    from laserpath.config import project, request
+
+    try:
+        saved = project.in_head(text, file)
+        return request.machine_of(saved.values) if saved and "machine" in saved.values else None
+    except InputError as error:
+        raise InputError(f"{error}; name the machine by --machine") from None
 
 
 def _read(file: Path) -> bytes:

@@ -278,7 +278,10 @@ def stack_of(
         reading = request.reading_of(of_each, tolerance)
         layers = load_stack(file, layer, reading=reading, resin=process.resin)
     else:
-        layers = load_part(file, layer, unit=values.get("unit"), tolerance=tolerance, resin=process.resin)
+        layers = load_part(
+            file, layer, unit=values.get("unit"), pixel=values.get("pixel"), tolerance=tolerance,
+            resin=process.resin,
+        )  # fmt: skip
     name = re.sub(r"[*?]+", "", file.stem).strip("-_. ") or "layers"
     height, lift = higher * layers[-1][0], machine.layer_change.lift
     if height + lift > machine.z_travel[1]:
@@ -329,7 +332,7 @@ def _thickness(
     """
     from laserpath.design.part import is_sliced
 
-    taken = _OF_EACH_DRAWING if drawn else ()
+    taken = _OF_EACH_DRAWING if drawn else ("pixel",) if is_sliced(name) else ()
     idle = [one for one in _OF_A_DRAWING if values.get(one) and one not in taken]
     idle += [one for one in _OF_ONE_PROGRAM if given.get(one)]
     if idle:

@@ -21,7 +21,7 @@ from laserpath.config.values import colour_resins
 if TYPE_CHECKING:  # the command line's help does not wait for NumPy and Shapely
     from laserpath.design.arrange import Arrangement
     from laserpath.design.reading import Reading
-    from laserpath.types import Design, Process, Resin, Settings, Spot
+    from laserpath.types import Design, Machine, Process, Resin, Settings, Spot
 
 Values = Mapping[str, Any]
 """Values by the names of the options, as their parsers make them."""
@@ -47,12 +47,17 @@ def process_of(given: Values) -> Process:
     """Machine, resin and spot."""
     from laserpath.types import Process
 
-    machine = profiles.machine(_profile(given, "machine"))
-    if given.get("heights") is not None:
-        from laserpath.config.profiles import bed
+    return Process(spot=_spot(given), resin=_resin(given), machine=machine_of(given))
 
-        machine = replace(machine, heights=bed.read(given["heights"]))
-    return Process(spot=_spot(given), resin=_resin(given), machine=machine)
+
+def machine_of(given: Values) -> Machine:
+    """The machine alone."""
+    machine = profiles.machine(_profile(given, "machine"))
+    if given.get("heights") is None:
+        return machine
+    from laserpath.config.profiles import bed
+
+    return replace(machine, heights=bed.read(given["heights"]))
 
 
 def _profile(given: Values, kind: str) -> Any:

@@ -291,6 +291,11 @@ def refuse_drawing(data: bytes, name: str) -> None:
             f"{name or 'the program'} is {what} ({known}), not G-code: `laserpath plan {plan}` makes a "
             "program of it"
         )
+    if part := formats.model(data, Path(name).suffix.lower()):
+        raise InputError(
+            f"{name or 'the program'} is {part}, not G-code: `laserpath plan {shlex.quote(name or 'FILE')} "
+            "--layer 50um` makes a program of a part"
+        )
 
 
 def _opened(raw: bytes, suffix: str, reading: Reading) -> tuple[bytes, str, Reader]:

@@ -249,6 +249,12 @@ def looks_like(data: bytes, suffix: str) -> str | None:
     return look and f"it looks like {look[0]}: {look[1]}"
 
 
+def model(data: bytes, suffix: str) -> str | None:
+    """`an STL model`, if a file is a part or another 3-D model; None: it is not."""
+    look = _binary(data, suffix) or _text(head(data))
+    return look[0] if look and look[1] in (_PART, _MODEL) else None
+
+
 def by_suffix(suffix: str) -> str | None:
     """The same by the suffix alone, in lower case."""
     look = _SUFFIXES.get(suffix)

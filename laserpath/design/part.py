@@ -1,4 +1,4 @@
-"""A part, drawn as a mesh or sliced, → its layers, each a design; and what of layers cannot print.
+"""A part, drawn as a mesh or sliced, → its layers, each a design.
 
 Layer k = 0, 1 … reaches from k h to (k + 1) h above the part's lowest point. Its area is the section of the
 part at its middle, (k + ½) h: on a slope, what the layer has too much below makes up for what it lacks
@@ -25,14 +25,12 @@ import math
 import os
 import re
 import zipfile
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy
 import shapely
 from numpy.typing import NDArray
 
@@ -40,7 +38,7 @@ from laserpath.base import limits
 from laserpath.base.arrays import Floats
 from laserpath.base.checks import number
 from laserpath.base.errors import InputError, figure
-from laserpath.base.overlay import minus, tidy, union, within
+from laserpath.base.overlay import tidy
 from laserpath.base.quantities import LENGTH, parse, quoted_path
 from laserpath.design import content, formats, found_parts, image, load
 from laserpath.design.fill import EVENODD, NONZERO, check_reach, fill
@@ -62,30 +60,10 @@ _MM = {
 }  # fmt: skip
 """Unit of a 3MF file → mm; 3MF Core Specification 1.3, section 3.4."""
 
-_SPAN = 1.0
-"""mm, from what is below, from which an overhang is warned of: a larger one warns of fewer."""
-_TOUCH = 1e-6
-"""mm², by which areas of neighbouring layers must overlap to hang together: a larger one ignores slivers."""
-_SAID = 3
-"""Most places of one kind that are named."""
-_OUTSIDE = 0
 
 Facets = NDArray[np.int64]
 
 logging.getLogger("trimesh").addHandler(logging.NullHandler())  # what it says of a bad file is ours to say
-
-
-@dataclass(frozen=True, slots=True)
-class Unsupported:
-    """A place of a part that cannot print. kind: a key of `_ADVICE`.  layer: its number, from 0.
-
-    place: (x, y) mm, where it is exposed.  sentence: which says all of it, and where it was drawn.
-    """
-
-    kind: str
-    layer: int
-    place: tuple[float, float]
-    sentence: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,28 +190,34 @@ def _in_order(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", name)]
 
 
-def _slices(path: Path, tolerance: float, resin: Resin | None) -> tuple[tuple[float, Design], ...]:
+def _slices(
+    path: Path, layer: float | None, pixel: float | None, tolerance: float, resin: Resin | None
+) -> tuple[tuple[float, Design], ...]:
     """The layers of an SL1 archive, as `load_part` gives them: pictures whose white is to be solid.
+
+    layer, pixel: mm, of an archive that does not say them; None: it does.
 
     PrusaSlicer draws the part as seen from above, mirrored if the display is to be, and turned onto its side
     by an exchange of x and y if the display is upright (its RasterBase.hpp, `Trafo`).
     """
+    data = content(path)
     try:
-        with limits.work(), zipfile.ZipFile(io.BytesIO(content(path))) as archive:
+        with limits.work(), zipfile.ZipFile(io.BytesIO(data)) as archive:
             _check_unpacked(archive)
-            said = {**_said(archive, "prusaslicer.ini"), **_said(archive, "config.ini")}
+            said = {**_said(archive, _OF_DISPLAY), **_said(archive, "config.ini")}
             names = [one for one in archive.namelist() if one.lower().endswith(".png") and "/" not in one]
             if not names:
                 raise InputError("it has no pictures of layers")
-            layer, pixel = float(said["layerHeight"]), _pixel(said)
+            thickness, width = _thickness(said, layer), _pixel(said, pixel)
+            display, unsaid = _display(said)
             areas: dict[bytes, shapely.MultiPolygon] = {}
             found: list[tuple[str, shapely.MultiPolygon]] = []
             for name in sorted(names, key=_in_order):
                 limits.spend()
-                data = archive.read(name)
-                key = hashlib.sha256(data).digest()
+                picture = archive.read(name)
+                key = hashlib.sha256(picture).digest()
                 if key not in areas:
-                    areas[key] = _white(data, said, pixel, tolerance)
+                    areas[key] = _white(picture, display, width, tolerance)
                 found.append((name, areas[key]))
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
@@ -242,13 +226,18 @@ def _slices(path: Path, tolerance: float, resin: Resin | None) -> tuple[tuple[fl
     for name, area in found:
         if area.is_empty:
             raise InputError(f"{path}: there is nothing in {name}: what is above hangs on nothing")
-    source = (f"from {path.name}", f"{len(found)} layers of {layer:.9g} mm, pixels of {pixel:.6g} mm")
-    recipe = (f"design = {quoted_path(path.name)}",)
+    source = (f"from {path.name}", f"{len(found)} layers of {thickness:.9g} mm, pixels of {width:.6g} mm")
+    recipe = [
+        f"design = {quoted_path(path.name)}",
+        *([f'layer = ["{layer:.9g}mm"]'] if layer is not None else []),
+        *([f'pixel = "{pixel:.9g}mm"'] if pixel is not None else []),
+    ]
+    warnings = (*unsaid, *_thicker(thickness, resin))
     return tuple(
         (
-            round((k + 1) * layer, 9),
+            round((k + 1) * thickness, 9),
             Design(
-                area, path.stem, warnings=_thicker(layer, resin), source=source, recipe=recipe,
+                area, path.stem, warnings=warnings, source=source, recipe=tuple(recipe),
                 file=str(path.resolve()),
             ),
         )
@@ -262,21 +251,73 @@ def _check_unpacked(archive: zipfile.ZipFile) -> None:
     limits.check("bytes", size, f"it holds {size >> 20} MiB unpacked")
 
 
+_OF_DISPLAY = "prusaslicer.ini"
+_DISPLAY = {"display_orientation": "landscape", "display_mirror_x": "0", "display_mirror_y": "0"}
+"""How a display lies whose pictures are as seen from above."""
+
+
 def _said(archive: zipfile.ZipFile, name: str) -> dict[str, str]:
-    """The lines `key = value` of a file; KeyError if there is none."""
+    """The lines `key = value` of a file, {} if there is none."""
+    if name not in archive.namelist():
+        return {}
     lines = (line.partition("=") for line in archive.read(name).decode("utf-8", "replace").splitlines())
     return {key.strip(): value.strip() for key, equals, value in lines if equals}
 
 
-def _pixel(said: dict[str, str]) -> float:
-    """Width of a pixel, mm; the display's pixels must be square."""
-    wide, high = (
-        float(said[f"display_{side}"]) / int(said[f"display_pixels_{axis}"])
-        for side, axis in (("width", "x"), ("height", "y"))
-    )
-    if not (0 < wide < math.inf and abs(wide - high) <= 1e-3 * wide):
+def _number_of(said: dict[str, str], key: str) -> float:
+    """A number that the archive says. Raises InputError if it is none, or not above 0."""
+    try:
+        value = float(said[key])
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise InputError(f"it says {key} = {said[key]}, but that must be a number above 0")
+    return value
+
+
+def _thickness(said: dict[str, str], layer: float | None) -> float:
+    """Mm, of a layer. layer: as given."""
+    stated = "layerHeight" in said
+    if stated and layer is not None:
+        raise InputError(f"it says how thick its layers are, {said['layerHeight']} mm: leave --layer out")
+    if not stated and layer is None:
+        raise InputError("its config.ini does not say layerHeight: give the thickness by --layer 50um")
+    found = _number_of(said, "layerHeight") if layer is None else layer
+    _check_thickness(found)
+    return found
+
+
+def _pixel(said: dict[str, str], pixel: float | None) -> float:
+    """Width of a pixel, mm; the display's pixels must be square. pixel: as given."""
+    keys = [f"display_{end}" for end in ("width", "height", "pixels_x", "pixels_y")]
+    missing = [key for key in keys if key not in said]
+    if missing and pixel is None:
+        raise InputError(
+            f"it has no {_OF_DISPLAY}, or that does not say {missing[0]}, so its pixels have no size: give "
+            "it by --pixel 47um"
+        )
+    if pixel is not None:
+        if not missing:
+            raise InputError("it says how large its pixels are: leave --pixel out")
+        if not 0 < pixel < math.inf:
+            raise InputError(f"pixel is {pixel} mm, but must be above 0")
+        return pixel
+    wide, high, columns, rows = (_number_of(said, key) for key in keys)
+    wide, high = wide / columns, high / rows
+    if abs(wide - high) > 1e-3 * wide:
         raise InputError(f"its pixels are {figure(wide, 4)} × {figure(high, 4)} mm, but must be square")
     return wide
+
+
+def _display(said: dict[str, str]) -> tuple[dict[str, str], tuple[str, ...]]:
+    """How the display lies, and a sentence if the archive does not say so."""
+    missing = [key for key in _DISPLAY if key not in said]
+    if not missing:
+        return said, ()
+    return {**_DISPLAY, **said}, (
+        f"the archive does not say {missing[0]}, so its pictures are taken as seen from above: if the part "
+        "comes out mirrored, mirror it in the slicer",
+    )
 
 
 def _white(data: bytes, said: dict[str, str], pixel: float, tolerance: float) -> shapely.MultiPolygon:
@@ -299,6 +340,7 @@ def load_part(
     layer: float | None = None,
     *,
     unit: str | None = None,
+    pixel: float | None = None,
     tolerance: float = 1e-4,
     resin: Resin | None = None,
 ) -> tuple[tuple[float, Design], ...]:
@@ -307,7 +349,8 @@ def load_part(
     path: of an STL, 3MF or OBJ file, or of an SL1 archive, which is cut already.  layer: thickness of a
     layer, mm; None: as the archive says.  z: mm, of a layer's top above the part's lowest point.
     unit: of STL and OBJ, which state none: mm, um, nm, cm, in; None: mm, unless the part would then be
-    absurdly small or large.  tolerance: mm, to which outlines are simplified.
+    absurdly small or large.  pixel: mm, width of a pixel of an archive that does not say it.
+    tolerance: mm, to which outlines are simplified.
     resin: in which the part is made. What it shrinks along z is exposed higher (`Resin.shrinkage`), so cuts
     are closer by that, and layers are as thick as asked for when they are exposed. Those of an archive are
     thicker then, as a warning says.
@@ -316,9 +359,11 @@ def load_part(
     path = Path(path)
     number("tolerance", tolerance)
     if is_sliced(path):
-        if layer is not None or unit is not None:
-            raise InputError(f"{path}: it states how thick its layers are, and its unit: give neither")
-        return _slices(path, tolerance, resin)
+        if unit is not None:
+            raise InputError(f"{path}: --unit says nothing about SL1 archives, whose numbers are mm")
+        return _slices(path, layer, pixel, tolerance, resin)
+    if pixel is not None:
+        raise InputError(f"{path}: --pixel says nothing about meshes")
     if layer is None:
         raise InputError(f"{path}: say how thick its layers are, mm")
     for name, value in (("layer", layer), ("tolerance", tolerance)):
@@ -326,9 +371,10 @@ def load_part(
         if not 0 < value < math.inf:
             raise InputError(f"{name} is {value} mm, but must be above 0")
     cut = layer if resin is None else layer * (1 - resin.shrinkage[2])
+    data = content(path)
     try:
         with limits.work():
-            solid = _solid(content(path), path.suffix.lower(), unit)
+            solid = _solid(data, path.suffix.lower(), unit)
             sections = tuple(_sections(solid, cut, tolerance))
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
@@ -531,138 +577,3 @@ def _rings(vertices: Floats, facets: Facets, z: float) -> list[Floats]:
         if len(ring) > 2:
             rings.append(points[ring])
     return rings
-
-
-_ADVICE = {
-    "island": "it hangs on nothing until other layers reach it, so support it",
-    "span": "support it",
-    "cavity": "give it a hole to drain through",
-}
-
-
-def unprintable(z: Sequence[float], areas: Sequence[shapely.MultiPolygon]) -> tuple[Unsupported, ...]:
-    """What cannot print in layers: islands, spans over nothing, the widest first, cavities that trap resin.
-
-    z: (K,) mm, tops of the layers, lowest first.  areas: (K,) of them; equal ones are the same object.
-    Raises InputError for a layer that lies over nothing of the one below.
-    """
-    islands: list[Unsupported] = []
-    spans: list[tuple[float, Unsupported]] = []
-    for k in range(1, len(areas)):
-        below, above = areas[k - 1], areas[k]
-        if below is above:
-            continue
-        shapely.prepare(below)
-        apart = [
-            piece for piece in above.geoms
-            if not shapely.intersects(below, piece) or within(piece, below).area < _TOUCH
-        ]  # fmt: skip
-        if len(apart) == len(above.geoms):
-            raise InputError(
-                f"layer {k + 1} at z {z[k]:g} mm lies over nothing of layer {k}, so what is above hangs on "
-                "nothing: put all layers where they belong in one system of coordinates"
-            )
-        if apart:
-            islands += [
-                _named("island", k, one, f"layer {k + 1} at z {z[k]:g} mm has an island") for one in apart
-            ]
-            continue
-        corners = shapely.get_coordinates(shapely.segmentize(minus(above, below), _SPAN / 4))
-        points = shapely.points(corners)
-        far = points[~shapely.dwithin(below, points, _SPAN)]
-        if len(far):
-            distances = shapely.distance(far, below)
-            reach, place = float(distances.max()), far[int(distances.argmax())]
-            sentence = f"layer {k + 1} at z {z[k]:g} mm reaches {figure(reach)} mm over nothing"
-            spans.append((reach, _named("span", k, place, sentence)))
-    widest = [one for _, one in sorted(spans, key=lambda pair: (-pair[0], pair[1].sentence))]
-    return (*islands, *widest, *_trapped(z, areas))
-
-
-def warnings_of(found: Sequence[Unsupported]) -> tuple[str, ...]:
-    """A sentence for each of the first places of each kind, with what to do."""
-    by_kind = (([one.sentence for one in found if one.kind == kind], kind) for kind in _ADVICE)
-    return tuple(said for sentences, kind in by_kind for said in _few(sentences, _ADVICE[kind]))
-
-
-def _few(sentences: Sequence[str], advice: str) -> list[str]:
-    """The first of some sentences, with what to do, and how many more there are."""
-    more = len(sentences) - _SAID
-    rest = f"; {more} more of the kind" if more > 0 else ""
-    return [
-        f"{sentence}: {advice}" if k < min(_SAID, len(sentences)) - 1 else f"{sentence}: {advice}{rest}"
-        for k, sentence in enumerate(sentences[:_SAID])
-    ]
-
-
-def _named(kind: str, layer: int, shape: shapely.Geometry, what: str) -> Unsupported:
-    """A place in a shape, in words. what: the sentence up to there."""
-    at = shapely.point_on_surface(shape)
-    return Unsupported(kind, layer, (at.x, at.y), f"{what} at ({at.x:.2f}, {at.y:.2f}) mm")
-
-
-def _trapped(z: Sequence[float], areas: Sequence[shapely.MultiPolygon]) -> list[Unsupported]:
-    """Cavities that are closed all around, the plate below the first layer included.
-
-    The voids of a layer are its holes and the outside. Voids of neighbouring layers are one where they
-    overlap; those that are never one with the outside are cavities.
-    """
-    count, links = 1, list[tuple[int, int]]()
-    holes: _Holes = {}
-    seen: dict[int, list[tuple[int, shapely.Geometry]]] = {}
-    before = shapely.MultiPolygon()
-    for k, area in enumerate(areas):
-        if k == 0 or area is not before:
-            now = _holes(area, count)
-            count += len(now)
-            beside: dict[int, list[shapely.Geometry]] = defaultdict(list)
-            for m, n in _meeting(holes, now):
-                beside[m].append(now[n])
-                beside[n].append(holes[m])
-                if within(holes[m], now[n]).area > _TOUCH:
-                    links.append((m, n))
-            for some, solid in ((now if k else {}, before), (holes, area)):
-                for n, hole in some.items():
-                    if minus(minus(hole, union(beside[n])), solid).area > _TOUCH:
-                        links.append((n, _OUTSIDE))
-            holes, before = now, area
-        for n, hole in holes.items():
-            seen.setdefault(n, []).append((k, hole))
-    links += [(n, _OUTSIDE) for n in holes]  # above the last layer there is nothing
-    ends = np.array(links, dtype=np.int64).reshape(-1, 2).T
-    graph = scipy.sparse.coo_array((np.ones(len(links)), tuple(ends)), shape=(count, count))
-    void = scipy.sparse.csgraph.connected_components(graph, directed=False)[1]
-    cavities: dict[int, list[tuple[int, shapely.Geometry]]] = {}
-    for n, parts in seen.items():
-        if void[n] != void[_OUTSIDE]:
-            cavities.setdefault(void[n], []).extend(parts)
-    return [_cavity(parts, (0.0, *z)) for parts in cavities.values()]
-
-
-_Holes = dict[int, shapely.Geometry]
-"""The holes of a layer by their numbers."""
-
-
-def _meeting(some: _Holes, others: _Holes) -> Iterator[tuple[int, int]]:
-    """The numbers of holes of two layers that meet."""
-    names, other_names = list(some), list(others)
-    shapes, other_shapes = (np.array(list(holes.values()), dtype=object) for holes in (some, others))
-    pairs = shapely.STRtree(other_shapes).query(shapes, predicate="intersects")
-    yield from ((names[a], other_names[b]) for a, b in pairs.T)
-
-
-def _cavity(parts: Sequence[tuple[int, shapely.Geometry]], ends: Sequence[float]) -> Unsupported:
-    """What is trapped in the parts (layer, area) of a cavity. ends: mm, of the layers, the plate first."""
-    volume = sum((ends[k + 1] - ends[k]) * area.area for k, area in parts)
-    low, high = min(k for k, _ in parts), max(k for k, _ in parts)
-    said = f"{figure(volume)} mm³ of resin are trapped from z {ends[low]:g} to {ends[high + 1]:g} mm"
-    return _named("cavity", low, parts[0][1], said)
-
-
-def _holes(area: shapely.MultiPolygon, first: int) -> _Holes:
-    """The holes of an area, without what is solid in them, numbered from `first`."""
-    parts = shapely.get_parts(area)
-    tree = shapely.STRtree(parts)
-    rings = [(k, shapely.Polygon(ring)) for k, polygon in enumerate(parts) for ring in polygon.interiors]
-    inside = (union(parts[[j for j in tree.query(ring) if j != k]]) for k, ring in rings)
-    return dict(enumerate((minus(ring, one) for (_, ring), one in zip(rings, inside, strict=True)), first))

@@ -35,8 +35,8 @@ from laserpath.base.overlay import differing, union
 from laserpath.base.plan_steps import PlanPart
 from laserpath.design import as_design, tolerance_for
 from laserpath.design.arrange import Arrangement, arrange
-from laserpath.design.part import Unsupported, unprintable, warnings_of
 from laserpath.design.partition import Partition
+from laserpath.design.supports import Unsupported, unprintable, warnings_of
 from laserpath.design.target import grid_for
 from laserpath.machine import convert
 from laserpath.machine.gate import verified_by_pieces
@@ -304,6 +304,8 @@ def stacked(
         width = machine.size[0]
         designs = [_mirrored(one, width) for one in designs]
         page = page and (width - page[2], page[1], width - page[0], page[3])
+    told = dict.fromkeys(sentence for one in designs for sentence in one.warnings)
+    designs = [replace(one, warnings=()) for one in designs]  # they are told once, not for each plan
     pages, offset = {one.page for one in designs}, settings.offset
     area = shapely.MultiPolygon(_polygons(union([one.area for one in designs])))
     drawn = Design(area, name, pages.pop() if len(pages) == 1 else None, alignment=designs[0].alignment)
@@ -330,7 +332,6 @@ def stacked(
             x, y = np.array(zero_of(alone, origin)) - zero
             offsets.append((float(x), float(y)))
     whole = _translated(exposed, -zero)
-    told = dict.fromkeys(sentence for one in designs for sentence in one.warnings)
     hanging: tuple[Unsupported, ...] = ()
     if process.resin.tone == "negative":
         hanging = _unprintable(z, [placed[number].area for number in plan_of], _axis(whole, zero, machine))

@@ -45,7 +45,7 @@ from laserpath.report.payload import payload
 from laserpath.report.toolpath_svg import printable
 from laserpath.report.verdict import NOTHING, Verdict, judge
 from laserpath.report.wording import area, duration, number
-from laserpath.types import Design, Grid, Machine, Part, Process, Settings
+from laserpath.types import Design, Grid, Kinetics, LayerChange, Machine, Part, Process, Settings
 from laserpath.types.results import Limit, Measurement, Report
 
 PACKAGE = "laserpath.report"
@@ -138,6 +138,11 @@ def _value(value: object) -> str:
         return " × ".join(_value(v) for v in value)
     if isinstance(value, float):
         return f"{value:.10g}"
+    if isinstance(value, LayerChange | Kinetics | gcode.motion.Shaper):
+        own = (f for f in fields(value) if getattr(value, f.name) != f.default)
+        return (
+            ", ".join(f"{f.name.replace('_', ' ')} {_value(getattr(value, f.name))}" for f in own) or "none"
+        )
     return "none" if value is None else printable(str(value))
 
 

@@ -16,7 +16,7 @@ from scipy import ndimage
 
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import figure
-from laserpath.design.part import Unsupported
+from laserpath.design.supports import Unsupported
 from laserpath.measure.columns import CuredPart, Overhang
 from laserpath.measure.surface import Surface, Voxels
 from laserpath.operators.volume import Cameras, March, RayMarcher

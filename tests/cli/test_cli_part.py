@@ -108,6 +108,29 @@ def test_an_interrupted_run_goes_on_and_ends_with_the_same_bytes(
     assert "of an interrupted run cannot be read: remove it" in refused(*arguments, "-o", "out", "--resume")
 
 
+def test_a_warning_of_the_mesh_is_given_once_and_a_file_is_named_once(
+    capsys: Captured, refused: Refused
+) -> None:
+    box = trimesh.creation.box((2, 2, 0.5))
+    box.faces = box.faces[:-1]
+    box.export("open.stl")
+    assert run("plan", "open.stl", "--layer", "0.25mm", *QUICK) == 0
+    assert capsys.readouterr().err.count("the mesh was open") == 1
+    assert refused("plan", "no.stl", "--layer", "0.25mm", *QUICK).count("no.stl") == 1
+
+
+def test_the_head_of_its_program_names_the_machine_that_it_is_checked_for(capsys: Captured) -> None:
+    """Which travels in Z; the default one does not say that it does."""
+    assert run("plan", "part.stl", "--layer", "0.25mm", *QUICK) == 0
+    capsys.readouterr()
+    assert run("check", "part.gcode", "--strict") == 0
+    told = capsys.readouterr()
+    assert "no errors, no warnings" in told.out
+    assert told.err == "laserpath: for 'generic 405 nm GRBL diode', the machine in the head of part.gcode\n"
+    assert run("check", "part.gcode", "--machine", "grbl-diode-405", "--strict") == 1
+    assert "nothing is known about the machine's range in Z" in capsys.readouterr().out
+
+
 @pytest.mark.slow
 def test_a_program_for_each_layer(capsys: Captured) -> None:
     assert run("plan", "part.stl", "--layer", "0.25mm", "--apart", "-o", "out", *QUICK) == 0

@@ -191,6 +191,8 @@ def test_a_spot_from_aperture_and_wavelength(tmp_path: Path) -> None:
         ("machine", "level_min", "backlash_mm = 80", r"backlash_mm is 80, but must be at most 2 mm"),
         ("machine", "dialect", "dialect = 'grlb'", "dialect 'grlb' is unknown.*did you mean grbl"),
         ("machine", "s_max", "layer_change = 3", "layer_change is 3, but must be a table, as in"),
+        ("machine", "s_max", "[layer_change]\nlift_mm = 1\ns_max = 1000",
+         r"'s_max' and \d+ more below \[layer_change\] belong to that table, as all keys below it do: move"),
         ("machine", "s_max", "layer_change.lift = 3",
          "layer_change: key 'lift' is unknown; did you mean lift_mm"),
         ("machine", "s_max", "layer_change.light = 'belo'", "light of layer_change 'belo' is unknown"),

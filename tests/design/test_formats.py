@@ -241,6 +241,17 @@ def test_a_drawing_in_the_place_of_a_program_is_called_so(name: str):
         refuse_drawing(good(name), "my file")
 
 
+def test_a_part_in_the_place_of_a_program_is_called_so():
+    for data, name in (
+        (b"solid a\n facet normal 0 0 1\n", "an STL model"),
+        (bytes(80) + b"\1" + bytes(53), "an STL"),
+    ):
+        with pytest.raises(
+            InputError, match=rf"^a\.stl is {name}.*plan a\.stl --layer 50um` makes a program"
+        ):
+            refuse_drawing(data, "a.stl")
+
+
 @pytest.mark.parametrize(
     "program",
     [

@@ -23,8 +23,9 @@ import laserpath
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError
 from laserpath.base.overlay import differing, union
-from laserpath.design.part import is_layout, is_stack, load_part, load_stack, unprintable, warnings_of
+from laserpath.design.part import is_layout, is_stack, load_part, load_stack
 from laserpath.design.reading import Reading
+from laserpath.design.supports import unprintable, warnings_of
 from laserpath.planning import stacked
 from laserpath.types import Machine, Process, Resin, Settings, Spot
 
@@ -383,18 +384,52 @@ def test_an_archive_of_slices_is_seen_from_above(
 
 def test_archives_that_are_none(tmp_path: Path) -> None:
     place = archive(tmp_path / "part.sl1", L_SHAPE, orientation="landscape", mirror=(0, 0))
-    with pytest.raises(InputError, match="it states how thick its layers are, and its unit: give neither"):
+    with pytest.raises(InputError, match=r"it says how thick its layers are, 0\.05 mm: leave --layer out"):
         load_part(place, 0.05)
     place.write_bytes(place.read_bytes()[:-40])
     with pytest.raises(InputError, match="cannot be read as SL1, damaged or of another kind"):
         load_part(place)
     with zipfile.ZipFile(place, "w") as made:
         made.writestr("config.ini", "layerHeight = 0.05\n")
-    with pytest.raises(InputError, match="cannot be read as SL1"):
+    with pytest.raises(InputError, match="it has no pictures of layers"):
         load_part(place)
     nothing = archive(tmp_path / "nothing.sl1", L_SHAPE & False, orientation="landscape", mirror=(0, 0))
     with pytest.raises(InputError, match=r"there is nothing in part00000\.png"):
         load_part(nothing)
+
+
+def test_what_an_archive_does_not_say_is_given(tmp_path: Path) -> None:
+    """Those of other tools have no prusaslicer.ini, or no layerHeight."""
+    whole = archive(tmp_path / "whole.sl1", L_SHAPE, orientation="landscape", mirror=(0, 0))
+
+    def without(name: str, line: str = "") -> Path:
+        place = tmp_path / "less.sl1"
+        with zipfile.ZipFile(whole) as old, zipfile.ZipFile(place, "w") as new:
+            for one in old.namelist():
+                if one != name or line:
+                    new.writestr(
+                        one, old.read(one).replace(line.encode(), b"#") if one == name else old.read(one)
+                    )
+        return place
+
+    plain = without("prusaslicer.ini")
+    with pytest.raises(InputError, match=r"it has no prusaslicer\.ini, or that .* give it by --pixel 47um"):
+        load_part(plain)
+    given, stated = load_part(plain, pixel=0.5), load_part(whole)
+    assert [z for z, _ in given] == [z for z, _ in stated]
+    assert given[0][1].area.equals(stated[0][1].area)
+    assert (
+        "does not say display_orientation, so its pictures are taken as seen from" in given[0][1].warnings[0]
+    )
+    assert 'pixel = "0.5mm"' in given[0][1].recipe
+    for place in (without("config.ini"), without("config.ini", "layerHeight")):
+        with pytest.raises(InputError, match=r"its config\.ini does not say layerHeight: .* --layer 50um"):
+            load_part(place)
+        assert load_part(place, 0.02)[-1][0] == pytest.approx(12 * 0.02)
+    with pytest.raises(InputError, match="it says layerHeight = #, but that must be a number above 0"):
+        load_part(without("config.ini", "0.05"))
+    with pytest.raises(InputError, match="it says how large its pixels are: leave --pixel out"):
+        load_part(whole, pixel=0.5)
 
 
 def test_what_prusaslicer_has_sliced_is_the_part(tmp_path: Path, need: Callable[..., str]) -> None:

@@ -15,10 +15,11 @@ import pytest
 import shapely
 from PIL import Image
 
-from laserpath.design.part import Unsupported
+from laserpath.design.supports import Unsupported
 from laserpath.measure.columns import Columns, Curing
 from laserpath.measure.surface import Filling, Surface, Voxels
 from laserpath.report import part
+from laserpath.report.pages import records
 from laserpath.types import Design, Grid, LayerChange, Machine, Process, Resin, Settings, Spot
 
 H = 0.05
@@ -128,6 +129,19 @@ def test_a_part_that_hung_is_shown_as_it_was_drawn() -> None:
     assert np.array_equal(hung.layers[0], data.shape.layers[0][:, ::-1])
     assert not np.array_equal(hung.drawn, data.shape.drawn)
     assert part._standing(data) is data.shape
+
+
+def test_what_the_machine_does_between_layers_is_said_in_words() -> None:
+    """It was printed as Python prints it."""
+    data = made()
+
+    def said(change: LayerChange) -> str:
+        process = replace(data.process, machine=replace(data.process.machine, layer_change=change))
+        (machine,) = (dict(rows) for title, rows in records(process, None, None) if title == "Machine")
+        return machine["layer_change"]
+
+    assert said(LayerChange("below", 3.0, settle=1.5)) == "light below, lift 3, settle 1.5"
+    assert said(LayerChange()) == "none"
 
 
 @pytest.mark.parametrize(("later", "level"), [(3, "good"), (None, "fair")])

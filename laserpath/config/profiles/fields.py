@@ -292,8 +292,26 @@ def _check_keys(fields: tuple[Field, ...], table: Mapping[str, Any]) -> None:
             raise InputError(f"key {key!r} is unknown{near}")
 
 
+def _check_swallowed(fields: tuple[Field, ...], table: Mapping[str, Any]) -> None:
+    """Raise InputError if a table holds keys that belong beside it: in TOML it ends where the next begins."""
+    beside = {key for field in fields for key in field.keys}
+    for field in fields:
+        inner = table.get(field.name)
+        if not (field.within and isinstance(inner, Mapping)):
+            continue
+        own = {key for one in field.within for key in one.keys}
+        lost = [key for key in inner if key in beside and key not in own]
+        if lost:
+            more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
+            raise InputError(
+                f"{lost[0]!r}{more} below [{field.name}] belong to that table, as all keys below it do: "
+                f"move [{field.name}] with its own keys to the end of the file"
+            )
+
+
 def _values(fields: tuple[Field, ...], table: Mapping[str, Any]) -> dict[str, Any]:
     """The values of the fields in laserpath's units, those that are given; there are no other keys."""
+    _check_swallowed(fields, table)
     _check_keys(fields, table)
     return {one.name: value for one in fields if (value := _value(one, table)) is not None}
 
