@@ -130,11 +130,12 @@ _RESUME_EPILOG = """\b
 Examples:
   laserpath resume design.gcode --after 12.31,8.05      # where the head stopped
   laserpath resume design.gcode --after 812             # the last line that was executed
+  laserpath resume part.gcode --after 12.3,8.05,0.4     # of a part: with the height, Z
   laserpath resume lightburn.gc --after 95s --machine my-laser.toml
 
 \b
 A sender shows the last line that it sent: the controller has some of them in its queue still. The place
-of the head is exact, if it has not moved since. Keep the work zero.
+of the head is exact, if it has not moved since. Keep the work zero, of a part that of Z too.
 
 \b
 Exit codes: 0 success; 2 bad input, nothing written."""
@@ -143,7 +144,7 @@ Exit codes: 0 success; 2 bad input, nothing written."""
 @click.command(cls=GroupedCommand, epilog=_RESUME_EPILOG)
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option(
-    "--after", metavar="X,Y|LINE|TIME", required=True, type=Parsed(values.ended, "after"),
+    "--after", metavar="X,Y[,Z]|LINE|TIME", required=True, type=Parsed(values.ended, "after"),
     help="Where FILE ended: place of the head (10.2,5.1mm), line (812), or time from its start (95s, 2min)",
 )  # fmt: skip
 @options(_OUT, _READ, PROCESS, LIMITS)
@@ -151,15 +152,17 @@ def resume(file: Path, after: Any, **given: Any) -> None:
     """Write the rest of FILE, a G-code program of any tool that was interrupted: FILE.resume.gcode.
 
     The head goes along the path in the dark, and has its speed where the light begins, one spot before the
-    place where FILE ended. What is exposed twice is said.
+    place where FILE ended. What is exposed twice is said. A part goes on in its layer, after what the program
+    does before that layer in the dark: Z, lift, wiper, wait.
     """
     from laserpath.machine import resuming
     from laserpath.physics import optics
 
     program = _given_program(file, given, ".resume.gcode")
-    head = ("Head of the program that it continues:", *program.source.head) if program.source.head else ()
+    first = project.first_comments(program.text)
+    head = ("Head of the program that it continues:", *first) if first else ()
     rest = resuming.resume(program.source.program, program.process, after, file.name, head)
-    program.write(rest.program.text, *rest.sentences(optics.fwhm(program.process.spot)))
+    program.write(rest.text, *rest.sentences(optics.fwhm(program.process.spot)))
 
 
 _MARKS: Options = {

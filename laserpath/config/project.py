@@ -78,9 +78,14 @@ def load(path: str | Path) -> Project:
     return _project(_table(path, owner), path, owner)
 
 
+def first_comments(text: str) -> list[str]:
+    """The comments with which a program begins, a line each."""
+    return [line.strip(" ;()\r") for line in _COMMENTS.match(text)[0].splitlines()]  # type: ignore[index]
+
+
 def in_head(text: str, path: str | Path) -> Project | None:
     """The project in the head of a program that laserpath has written to `path`; None if it has none."""
-    lines = [line.strip(" ;()\r") for line in _COMMENTS.match(text)[0].splitlines()]  # type: ignore[index]
+    lines = first_comments(text)
     begin = next((k for k, line in enumerate(lines, 1) if line.startswith(IN_HEAD)), None)
     if begin is None:
         return None

@@ -180,9 +180,15 @@ def offset(value: Any) -> tuple[float, float]:
 
 
 def ended(value: str) -> Ended:
-    """`10.2,5.1mm`: a place; `812`: a line; `95s`, `2min`: a time."""
+    """`10.2,5.1mm`, `10.2,5.1,0.4mm`: a place; `812`: a line; `95s`, `2min`: a time."""
     from laserpath.machine.resuming import Ended
 
+    if value.count(",") == 2:
+        xy, _, height = value.rpartition(",")
+        unit = (re.search(r"[a-zµμ]*\s*$", height) or [""])[0]
+        z = Quantity(LENGTH, "mm", low=None)(height)
+        assert isinstance(z, float)
+        return Ended(place=offset(xy if re.search(r"[a-zµμ]\s*$", xy) else xy + unit), z=z)
     if "," in value:
         return Ended(place=offset(value))
     if re.fullmatch(r"\s*\d{1,9}\s*", value):
@@ -191,7 +197,8 @@ def ended(value: str) -> Ended:
         time = Quantity({**TIME, "min": Fraction(60)}, "", low=None)(value)
     except (InputError, KeyError):
         raise InputError(
-            f"{value!r} is no place such as 10.2,5.1mm, no line such as 812, and no time such as 95s or 2min"
+            f"{value!r} is no place such as 10.2,5.1mm, or with its Z 10.2,5.1,0.4mm, no line such as 812, "
+            "and no time such as 95s or 2min"
         ) from None
     assert isinstance(time, float)
     return Ended(time=time)

@@ -52,6 +52,7 @@ def verified_by_pieces(
     header: Iterable[str] = (),
     *,
     spot: Spot | None = None,
+    raised: bool = False,
     at_height: bool = False,
 ) -> str:
     """`verified`, of a program too long to be in memory several times. pieces: dark at both ends, joined.
@@ -65,7 +66,7 @@ def verified_by_pieces(
         if sum(len(one.asked) for one in group) > _AT_ONCE:
             _check_group(group, machine)
             group = group[-1:]
-        asked = _asked(at_focus(piece, machine, spot), machine)
+        asked = _asked(piece if raised else at_focus(piece, machine, spot), machine)
         written = gcode.write_piece(
             asked, dialect, machine.s_max, () if texts else header, at_height=at_height and not texts
         )

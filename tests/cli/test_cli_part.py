@@ -127,6 +127,10 @@ def test_the_head_of_its_program_names_the_machine_that_it_is_checked_for(capsys
     told = capsys.readouterr()
     assert "no errors, no warnings" in told.out
     assert told.err == "laserpath: for 'generic 405 nm GRBL diode', the machine in the head of part.gcode\n"
+    assert run("resume", "part.gcode", "--after", "1.0s") == 0
+    assert "after what the program does before that layer, dark: Z goes to 0.25 mm" in capsys.readouterr().err
+    assert run("check", "part.resume.gcode", "--strict") == 0
+    assert "the machine in the head of part.resume.gcode" in capsys.readouterr().err
     assert run("check", "part.gcode", "--machine", "grbl-diode-405", "--strict") == 1
     assert "nothing is known about the machine's range in Z" in capsys.readouterr().out
 

@@ -108,8 +108,8 @@ def test_the_rest_has_the_head_of_the_program(capsys: Captured) -> None:
 @pytest.mark.parametrize(
     ("after", "words"),
     [
-        ("nowhere", "'nowhere' is no place such as 10.2,5.1mm, no line such as 812, and no time"),
-        ("1,2,3", "is not a pair of lengths"),
+        ("nowhere", "'nowhere' is no place such as 10.2,5.1mm, or with its Z 10.2,5.1,0.4mm, no line"),
+        ("1,2,3,4", "is not a pair of lengths"),
         ("12", "line 12 is not among the 9 lines"),
         ("9", "nothing is left to expose"),
         ("2min", "120 s is not within the program's"),

@@ -9,15 +9,19 @@ import numpy as np
 import pytest
 import shapely
 from builders import SPOT
+from sets import one_fast
 
 import gcode
+from gcode import Kind
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.machine import convert
-from laserpath.machine.program import MachineProgram
+from laserpath.machine.gate import verified
+from laserpath.machine.program import MachineProgram, execute, moves_from_zero
+from laserpath.machine.rest import one_after_another, rested
 from laserpath.machine.resuming import Ended, Resumption, resume
 from laserpath.physics.dose import DoseModel
-from laserpath.types import Grid, Machine, Process, Resin, Toolpath
+from laserpath.types import Grid, LayerChange, Machine, Process, Resin, Toolpath
 
 NAMES = ("grbl", "grblhal", "marlin", "klipper", "linuxcnc", "smoothieware", "generic")
 TURN = np.linspace(0, 2 * np.pi, 25)
@@ -227,3 +231,130 @@ def test_a_head_that_lags_gets_a_longer_lead() -> None:
     quick, lagging = (resume(read, one, place) for one in (process, slow))
     leads = [read.moves.span(one.start, one.begin).length.sum() for one in (quick, lagging)]
     assert np.diff(leads) == pytest.approx(5 * 2e-3 * min(slow.machine.rapid_speed), abs=0.01)
+
+
+# Programs in layers
+
+HEIGHTS = (0.1, 0.2, 0.3)
+CHANGE = LayerChange("below", 2.0, 4.0, 0.5, (0.0, 4.0), (6.0, 4.0), 20.0, 1.5)
+
+
+@cache
+def tower(name: str, change: LayerChange = CHANGE) -> tuple[str, gcode.Program, Process]:
+    """The two strokes at three heights, and what the machine does before each: text, as it is read."""
+    process = whole(name)[2]
+    machine = replace(process.machine, z_travel=(0.0, 40.0), layer_change=change)
+    path = rested(convert.to_moves(whole(name)[0].path, machine), machine)
+    parts = [(f"layer at z {z} mm", path, z) for z in HEIGHTS]
+    text, read = verified(one_after_another(parts, machine, change), machine, ["a tower"])
+    return text, read, replace(process, machine=machine)
+
+
+def read_again(text: str, process: Process) -> gcode.Program:
+    machine = process.machine
+    return gcode.read(
+        text, gcode.dialect(machine.dialect), machine.s_max, rapid_speed=min(machine.rapid_speed)
+    )
+
+
+def run_from_zero(read: gcode.Program, process: Process) -> gcode.motion.Executed:
+    joined = moves_from_zero(read.moves, process.machine)
+    return execute(joined, np.append(0, read.characters), process)
+
+
+def place_in(read: gcode.Program, z: float, share: float) -> tuple[tuple[float, float], int]:
+    """A place on the last lit move before a share of a layer's light, and the row of that move."""
+    rows = np.flatnonzero(read.moves.on & (np.abs(read.moves.z[1:] - z) < 1e-6))
+    row = int(rows[int(share * len(rows))])
+    x, y = read.moves.span(0, row + 0.5).xy[-1]
+    return (float(x), float(y)), row
+
+
+def light_at(run: gcode.motion.Executed, z: float, process: Process, until: float = np.inf) -> Floats:
+    """The dose at a height, of what is executed until a time, s."""
+    moves = run.moves()
+    time = np.append(0.0, np.cumsum(moves.duration))
+    moves = moves.span(0, float(np.interp(min(until, time[-1]), time, np.arange(len(time)))))
+    flat = np.abs(moves.z - z) < 1e-6
+    lit = moves.on & flat[1:] & flat[:-1]
+    kept = replace(moves, power=np.where(lit, moves.power, 0.0), z=np.zeros(len(moves.z)))
+    return dose(convert.from_moves(kept, process.machine))
+
+
+@pytest.mark.parametrize("name", one_fast(NAMES, "grbl", "marlin", "klipper"))
+def test_a_part_goes_on_in_its_layer_and_with_those_above(name: str) -> None:
+    """Both parts together expose each layer as the whole does, and below that is nothing."""
+    text, read, process = tower(name)
+    place, row = place_in(read, 0.2, 0.12)
+    got = resume(read, process, Ended(place, z=0.2), "tower.gcode")
+    assert got.cut == pytest.approx(row + 0.5, abs=0.05)
+    run, rest = (run_from_zero(read_again(one, process), process) for one in (text, got.text))
+    most = light_at(run, 0.1, process).max()
+    assert not light_at(rest, 0.1, process).any(), "that layer is done"
+    assert np.abs(light_at(rest, 0.3, process) - light_at(run, 0.3, process)).max() <= 0.02 * most
+    begin, cut = got.times
+    done, twice = light_at(run, 0.2, process, cut), light_at(run, 0.2, process, cut)
+    twice = twice - light_at(run, 0.2, process, begin)
+    both = done + light_at(rest, 0.2, process)
+    assert np.abs(both - light_at(run, 0.2, process) - twice).max() <= 0.04 * most
+    found = gcode.check(got.text, gcode.dialect(name), convert.envelope(process.machine, gcode.dialect(name)))
+    assert [one for one in found if one.severity == "error"] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_comes_to_its_layer_as_the_program_did(name: str) -> None:
+    """Dark, from above it: what has been cured of it must not be pressed down to the layer before."""
+    _, read, process = tower(name)
+    place, _ = place_in(read, 0.2, 0.12)
+    got = resume(read, process, Ended(place, z=0.2))
+    moves = read_again(got.text, process).moves
+    first = int(np.argmax(moves.on))
+    assert moves.z[0] == pytest.approx(2.2)
+    assert np.flatnonzero(np.diff(moves.z[: first + 1])).size == 1, "down again, and no farther"
+    assert moves.z[first] == pytest.approx(0.2)
+    assert not moves.on[np.diff(moves.z) != 0].any()
+    waits = moves.dwell[:first]
+    assert [float(one) for one in waits[waits >= 0.1]] == [0.5, 1.5]
+    swept = np.flatnonzero((moves.kind[:first] == Kind.LINE) & (moves.length[:first] > 5.9))
+    assert moves.xy[swept + 1] == pytest.approx(np.array([(6.0, 4.0)]))
+    assert "layer 2 of 3, after what the program does before that layer, dark: Z goes to 2.2" in " ".join(
+        got.sentences(SPOT.fwhm)
+    )
+
+
+def test_a_rest_can_be_interrupted_too() -> None:
+    _, read, process = tower("marlin")
+    once = resume(read, process, Ended(place_in(read, 0.2, 0.12)[0], z=0.2), head=("a tower",))
+    again = read_again(once.text, process)
+    place, _ = place_in(again, 0.2, 0.6)
+    twice = resume(again, process, Ended(place, z=0.2))
+    straight = resume(read, process, Ended(place, z=0.2))
+    two, one = (read_again(rest.text, process).moves for rest in (twice, straight))
+    assert two.xyz[1:][two.on] == pytest.approx(one.xyz[1:][one.on], abs=1e-3)
+
+
+@pytest.mark.parametrize("change", [CHANGE, LayerChange()])
+def test_between_two_layers_nothing_is_exposed_twice(change: LayerChange) -> None:
+    """A layer that has had no light is exposed as it would have been."""
+    _, read, process = tower("grbl", change)
+    climb = int(np.flatnonzero(np.diff(read.moves.z) != 0)[-1])
+    got = resume(read, process, Ended(line=int(read.line[climb])))
+    moves = read_again(got.text, process).moves
+    assert (got.twice, got.layer.number if got.layer else 0) == (0, 3)
+    due = read.moves.span(climb, len(read.moves))
+    assert moves.xy[1:][moves.on] == pytest.approx(due.xy[1:][due.on])
+    assert (moves.power * moves.length).sum() == pytest.approx((due.power * due.length).sum())
+
+
+def test_a_place_in_layers_needs_its_height() -> None:
+    _, read, process = tower("grbl")
+    place, row = place_in(read, 0.2, 0.12)
+    with pytest.raises(InputError, match=r"at 3 heights, Z 0\.1, 0\.2, 0\.3 mm: say Z too, as in"):
+        resume(read, process, Ended(place))
+    with pytest.raises(InputError, match=r"nowhere within .* mm and Z 0\.25 mm, the nearest is"):
+        resume(read, process, Ended(place, z=0.25))
+    by_line = resume(read, process, Ended(line=int(read.line[row])))
+    by_time = resume(read, process, Ended(time=by_line.times[1]))
+    assert by_time.cut == pytest.approx(by_line.cut, abs=1e-6)
+    with pytest.raises(InputError, match=r"z 0\.2 mm is of a place"):
+        Ended(line=3, z=0.2)
