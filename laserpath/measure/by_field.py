@@ -110,8 +110,8 @@ class MeasureJob:
     """A field to be measured. lines: near it.  core: its pixels that count.  own: (M,) samples that do.
 
     shown: those of the core whose dose is kept.
-    exposures: relative doses at which edges are wanted.  areas: whether areas and dose are, too; then the
-    second spot is the one out of focus.
+    exposures: relative doses at which edges are wanted.  searched: spots whose edges are, the first ones.
+    areas: whether areas and dose are, too; then the second spot is the one out of focus.
     """
 
     view: FieldView
@@ -121,6 +121,7 @@ class MeasureJob:
     shown: tuple[slice, slice]
     own: Bools
     exposures: tuple[float, ...]
+    searched: int
     areas: bool
 
 
@@ -147,7 +148,8 @@ def measure_field(job: MeasureJob) -> FieldMeasure:
         path = job.lines.path(k)
         rest = job.view.read(given - job.view.light(*path, spot))
         doses.append(accurate_model(scene.grid, spot).line_dose(*path) + rest)
-    found = [errors_at(dose, scene, job.exposures) for dose in doses] if job.own.any() else []
+    searched = doses[: job.searched] if job.own.any() else []
+    found = [errors_at(dose, scene, job.exposures) for dose in searched]
     epe, missing = (np.array([one[k][:, job.own] for one in found]) for k in (0, 1))
     if not job.areas:
         return FieldMeasure(epe, missing)
@@ -178,9 +180,10 @@ class FieldsMeasured:
         spots: Sequence[Spot],
         exposures: Sequence[float] = (1.0,),
         *,
+        searched: int | None = None,
         areas: bool = True,
     ) -> FieldsMeasured:
-        """spots: the first in focus, the second out of it."""
+        """spots: the first in focus, the second out of it.  searched: as in `MeasureJob`; None: all."""
         partition, lines = Partition.of(scene.grid, scene.fwhm), LitLines.of(paths, spots)
         given = [
             given_model(partition.given_grid, spot).line_dose(*lines.path(k)) for k, spot in enumerate(spots)
@@ -203,9 +206,12 @@ class FieldsMeasured:
                 slice(b.start + -a.start % every, b.stop, every) for a, b in zip(at, core, strict=True)
             )
             seen = tuple(spot.seen_from(zero) for spot in spots)
-            return MeasureJob(view, inside, seen, core, (shown[0], shown[1]), own, tuple(exposures), areas)
+            return MeasureJob(
+                view, inside, seen, core, (shown[0], shown[1]), own, tuple(exposures), of, areas
+            )
 
-        shape = len(spots), len(exposures), len(scene.samples.xy)
+        of = len(spots) if searched is None else searched
+        shape = of, len(exposures), len(scene.samples.xy)
         epe, missing = np.empty(shape), np.empty(shape, dtype=bool)
         grid = scene.grid.part(slice(None, None, every), slice(None, None, every))
         dose = np.zeros(grid.shape if areas else (0, 0), np.float32)

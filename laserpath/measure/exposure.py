@@ -91,7 +91,7 @@ class Exposure:
         """The measured dose of all paths together, with the times and lengths of the program."""
         scene, grid, spot = self.scene, self.scene.grid, self.scene.spot
         if not Partition.of(grid, scene.fwhm).single:
-            found = FieldsMeasured.of(paths, scene, (spot, optics.widened(spot, DEFOCUS)))
+            found = FieldsMeasured.of(paths, scene, (spot, optics.widened(spot, DEFOCUS)), searched=1)
             return found.printed(scene, self.program.motion)
         dose = _dose(paths, grid, spot)
         defocused = _dose(paths, grid, optics.widened(spot, DEFOCUS))

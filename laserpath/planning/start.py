@@ -63,17 +63,17 @@ ITERATIONS_EACH = 10
 """Iterations of each trial: more take longer and hardly choose better. On nine designs the choice after 8, by
 its score after 40, is within 1 % of the choice after 40."""
 
-CANDIDATES = 4
+CANDIDATES = 3
 """Curves that `candidates` names."""
 
 SETTLING = 160
 """Iterations of strokes before the stages: more place them better."""
 
 _DEEPER, _WIDER = 1.25, 1.125
-"""Inset and pitch of the candidates, relative to the given ones; the wide candidate's pitch is wider by the
-same factor again. Larger values give stronger lines, and so steeper edges, but less dose between the lines.
-Midway between lines of an Airy spot the dose is half of that on the lines at a pitch of 1.35 FWHM, and a
-third at 1.5 FWHM, which leaves no margin at an over-dose limit of 3: few regions take the wide candidate."""
+"""Inset and pitch of the candidates, relative to the given ones. Larger values give stronger lines, and so
+steeper edges, but less dose between the lines. Midway between lines of an Airy spot the dose is half of that
+on the lines at a pitch of 1.35 FWHM, and a third at 1.5 FWHM, which leaves no margin at an over-dose limit
+of 3."""
 
 _MOST = (2.0, 10.0)
 """Largest inset and pitch of a candidate, in FWHM: those that `Settings` allows."""
@@ -248,11 +248,10 @@ def candidates(task: Task) -> list[Task]:
     coarse = Task.of(task.design, task.process, settings)
     along = main_direction(task.design.area)
     inset = min(_DEEPER * settings.inset_fwhm, _MOST[0])
-    pitch, wide = (min(factor * settings.pitch_fwhm, _MOST[1]) for factor in (_WIDER, _WIDER**2))
+    pitch = min(_WIDER * settings.pitch_fwhm, _MOST[1])
     settings = replace(settings, inset_fwhm=inset, pitch_fwhm=pitch)
     each = (
         replace(settings, initial="contour"),
-        replace(settings, initial="contour", pitch_fwhm=wide),
         replace(settings, initial="centreline"),
         replace(settings, initial="outline", angle=along),
     )

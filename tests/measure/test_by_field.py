@@ -98,7 +98,7 @@ def test_a_large_exposure_is_measured_by_fields(scene: Scene, path: Toolpath, mo
 
     calls = []
     real = FieldsMeasured.of
-    monkeypatch.setattr(FieldsMeasured, "of", lambda *given: calls.append(given) or real(*given))
+    monkeypatch.setattr(FieldsMeasured, "of", lambda *some, **how: calls.append(some) or real(*some, **how))
     measured = Exposure(Program(), scene, path).of(path)
     assert len(calls) == 1
     assert measured.dose.shape == measured.grid.shape == scene.grid.shape

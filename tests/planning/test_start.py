@@ -178,7 +178,7 @@ def test_a_curve_that_is_the_same_as_another_is_tried_once():
         count += 1
 
     start_curve(Task.of(disc, PROCESS, AUTO), progress)
-    assert count == ITERATIONS_EACH * 3  # centrelines are the rings here
+    assert count == ITERATIONS_EACH * 2  # centrelines are the rings here
 
 
 def test_a_sliver_that_no_pixel_holds_is_one_region():

@@ -103,7 +103,7 @@ class Schedule:
     final: float = 0.05
     contrast: tuple[float, float] = (8.0, 20.0)
     finish: float = 0.5
-    tolerance: float = 3e-3
+    tolerance: float = 6e-3
     stage: str = "optimise"
     still: bool = False
 
