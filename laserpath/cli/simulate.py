@@ -5,27 +5,31 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from laserpath.base import limits
+from laserpath.base.errors import InputError
 from laserpath.cli import show
 from laserpath.cli.ending import end_if_missed
 from laserpath.cli.grouped import GroupedCommand, Options, options
 from laserpath.cli.options import DESIGN, LIMITS, OUTPUT, PLAN, PROCESS
+from laserpath.cli.plan import is_part
 from laserpath.config import project, request
 
 if TYPE_CHECKING:
-    from laserpath.simulation import Choices, Simulation
+    from laserpath.simulation import Choices, PlacedPart, Simulation
     from laserpath.simulation.comparison import Comparison, FigureRow
     from laserpath.types import Design, Process, Settings
 
 
 STAGES = ("reading", "executing", "exposing", "measuring", "drawing")
 STDIN = "-"
+_SAME_Z = 1e-3
+"""mm, by which --z may be off the layer of a part."""
 
 PROGRAM: Options = {
     "Program": {
@@ -37,7 +41,8 @@ PROGRAM: Options = {
         },
         "--z": {
             "metavar": "Z|all",
-            "help": "If there are several heights: the layer at Z mm, or all of them added up  [the first]",
+            "help": "If there are several heights: the layer at Z mm, or all of them added up  [the first; "
+            "of a part all layers]",
         },
         "--align aligned": {  # `align` is the name of the design's marks
             "is_flag": True,
@@ -58,7 +63,10 @@ DEPTH: Options = {
 
 TARGET: Options = {
     "Design": {
-        "--design": {"metavar": "FILE", "help": "Design to compare with: SVG, DXF, Gerber …  [none]"},
+        "--design": {
+            "metavar": "FILE",
+            "help": "Design to compare with: SVG, DXF, Gerber …, or a part  [none]",
+        },
         "--sensitivity": {
             "is_flag": True,
             "help": "Also compute how the program prints if the machine differs from its profile",
@@ -91,26 +99,42 @@ PROJECT: Options = {
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What the options give: process, settings, design to compare with (or None), choices of the program."""
+    """What the options give: process, settings, design to compare with (or None), choices of the program.
+
+    part: of which all layers are to be compared.
+    """
 
     process: Process
     settings: Settings
     design: Design | None
     choices: Choices
+    part: PlacedPart | None = None
 
 
-def inputs_of(given: Mapping[str, Any]) -> Inputs:
-    """The inputs that options give; the project file gives those that are missing."""
+def inputs_of(given: Mapping[str, Any], program: str = STDIN) -> Inputs:
+    """The inputs that options give; the project file gives those that are missing.
+
+    program: in the head of which there may be the project with which it was planned, if there is no file.
+    """
     from laserpath.simulation import Choices
 
     if given["design"] is None:
         _only_with_a_design(given)
     chosen = {name: value for name, value in given.items() if value is not None and value != ()}
     file = project.load(given["project"]) if given["project"] else project.beside(given["design"])
-    values = request.over(file.of(given["design"]), chosen) if file else chosen
-    if file and not given["quiet"]:
-        click.echo(f"laserpath: with the settings of {file.path}", err=True)
+    head = None if file else _in_head(program)
+    saved = file.of(given["design"]) if file else head.values if head else {}
+    values = request.over(saved, chosen)
+    if (file or head) and not given["quiet"]:
+        of = f"of {file.path}" if file else f"in the head of {program}"
+        click.echo(f"laserpath: with the settings {of}", err=True)
     process, settings = request.process_and_settings_of(values)
+    choices = Choices(
+        given["dialect"], given["s_max"], _height(given), given["aligned"], given["sensitivity"],
+        given.get("depth", False),
+    )  # fmt: skip
+    if given["design"] is not None and is_part(given["design"], values):
+        return _inputs_of_part(given, values, Inputs(process, settings, None, choices))
     design = None
     if given["design"] is not None:
         from laserpath.design import load, tolerance_for
@@ -122,13 +146,51 @@ def inputs_of(given: Mapping[str, Any]) -> Inputs:
             reading=request.reading_of(values, tolerance),
             arrangement=request.arrangement_of(values),
         )
-    return Inputs(
-        process, settings, design,
-        Choices(
-            given["dialect"], given["s_max"], _height(given), given["aligned"], given["sensitivity"],
-            given.get("depth", False),
-        ),
-    )  # fmt: skip
+    return Inputs(process, settings, design, choices)
+
+
+_ALONE = "this is one layer by itself: the light of the layers above it, which cures it too, is not in it"
+_OF_DRAWINGS = ("aligned", "sensitivity", "depth", "max_epe")
+
+
+def _inputs_of_part(given: Mapping[str, Any], values: Mapping[str, Any], inputs: Inputs) -> Inputs:
+    """Those for a part: all of its layers, or with --z one of them as a design in its place."""
+    from laserpath.cli.plan import stack_of
+    from laserpath.simulation.part import PlacedPart, check_part
+
+    file, height = given["design"], inputs.choices.height
+    stack = stack_of(Path(file), given, values, inputs.process, inputs.settings)
+    if not isinstance(height, float):
+        if idle := [name for name in _OF_DRAWINGS if given.get(name)]:
+            raise InputError(
+                f"--{idle[0].replace('aligned', 'align').replace('_', '-')} is for drawings, and {file} is a "
+                "part: leave it out, or compare one of its layers, as by --z 0.05"
+            )
+        check_part(inputs.process.resin)
+        part = PlacedPart(stack.whole, stack.layers, stack.settings, stack.hanging)
+        return replace(inputs, part=part, process=stack.process)
+    near = [area for z, area in stack.layers if abs(z + stack.process.machine.focus - height) < _SAME_Z]
+    if not near:
+        raise InputError(
+            f"{file} has no layer at Z {height:g} mm: its {len(stack.z)} layers are at {stack.z[0]:g} to "
+            f"{stack.z[-1]:g} mm"
+        )
+    area = near[0]
+    if inputs.process.resin.e_c is not None:
+        area = replace(area, warnings=(*area.warnings, _ALONE))
+    # It is where it is exposed already, as large as it is exposed.
+    resin = replace(inputs.process.resin, shrinkage=(0.0, 0.0, 0.0), development_bias=0.0)
+    settings = replace(inputs.settings, origin="own", offset=(0.0, 0.0))
+    return replace(inputs, design=area, process=replace(inputs.process, resin=resin), settings=settings)
+
+
+def _in_head(program: str) -> project.Project | None:
+    """The project with which laserpath has planned a program, if its head says it."""
+    path = Path(program)
+    if program == STDIN or not path.is_file():
+        return None
+    text = limits.content(path, "program").decode("utf-8", "surrogateescape")
+    return project.in_head(text, path)
 
 
 def _height(given: Mapping[str, Any]) -> float | str | None:
@@ -207,6 +269,7 @@ Examples:
   laserpath simulate job.nc --design board.svg --spot-fwhm 80um --critical-dose 35
   laserpath simulate lightburn.gc --design board.svg --align --max-epe 20um
   laserpath simulate job.nc --resin working-curve --depth
+  laserpath simulate part.gcode --design part.stl --layer 50um
   laserpath simulate printer.gcode --dialect marlin --s-max 255 --json
 
 \b
@@ -224,13 +287,17 @@ def simulate(context: click.Context, /, file: str, **given: Any) -> None:
     """Compute what FILE, a G-code program from any tool, cures on a machine and resin.
 
     Writes FILE.simulation.html, the report, and FILE.cured.svg, the cured outline. With --design it also
-    measures how far that is from the design. `-` reads stdin.
+    measures how far that is from the design, or, if that is a part, what all of its layers cure. `-` reads
+    stdin.
     """
     from laserpath.base.files import check_folder, check_places
 
     folder = check_folder(given["output"])
     talk = show.Talk(quiet=given["quiet"], verbose=given["verbose"])
-    inputs = inputs_of(given)
+    inputs = inputs_of(given, file)
+    if inputs.part is not None:
+        _simulate_part(file, inputs, given, folder, talk)
+        return
     if inputs.design is not None:
         talk.tell(show.in_short(inputs.design))
     with stages(len(STAGES), hidden=given["quiet"]) as stage:
@@ -255,6 +322,33 @@ def simulate(context: click.Context, /, file: str, **given: Any) -> None:
     elif not given["quiet"]:
         _simulation_summary(simulation, written)
     end_if_missed(context, tolerance_missed(simulation))
+
+
+def _simulate_part(
+    file: str, inputs: Inputs, given: Mapping[str, Any], folder: Path, talk: show.Talk
+) -> None:
+    """Simulate all layers of a part's program, and write and print what they cure."""
+    from laserpath.base.files import check_places
+    from laserpath.report.wording import duration
+    from laserpath.simulation.part import path_of_part, simulate_part
+
+    assert inputs.part is not None
+    program, name = program_of(file)
+    check_places([path_of_part(name, folder)])
+    choices = inputs.choices
+    with show.busy(f"exposing {len(inputs.part.layers)} layers", hidden=given["quiet"]):
+        made = simulate_part(
+            program, inputs.process, inputs.part, dialect=choices.dialect, s_max=choices.s_max, name=name
+        )
+        written = made.write(folder)
+    talk.warn(*made.warnings)
+    if given["json"]:
+        click.echo(show.json_of({**made.as_dict(), "files": list(map(str, written))}))
+    elif not given["quiet"]:
+        layers = f"{len(inputs.part.layers)} layers, as executed"
+        click.echo(f"{made.name}: {layers}; {duration(made.write_time)} to write")
+        click.echo("\n".join(made.sentences))
+        show.tell_written(written)
 
 
 def _simulation_summary(simulation: Simulation, written: Iterable[Path]) -> None:
@@ -310,6 +404,11 @@ def compare(programs: tuple[str, ...], **given: Any) -> None:
         raise click.UsageError(f"{len(programs)} program cannot be compared; give two or more.")
     folder = check_folder(given["output"])
     talk = show.Talk(quiet=given["quiet"], verbose=given["verbose"])
+    if given["design"] is not None and is_part(given["design"], given) and given["z"] in (None, "all"):
+        raise InputError(
+            f"{given['design']} is a part, and compare sets programs of a drawing side by side: compare one "
+            "of its layers, as by --z 0.05; `laserpath simulate` measures all layers of one program"
+        )
     inputs = inputs_of({"max_epe": None, "sensitivity": False, **given})
     if inputs.design is not None:
         talk.tell(show.in_short(inputs.design))

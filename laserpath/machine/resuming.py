@@ -33,6 +33,7 @@ from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.errors import InputError, figure, one_line
 from laserpath.base.quantities import place as written
 from laserpath.machine.gate import verified, verified_by_pieces
+from laserpath.machine.layered import climbs, layer_rows
 from laserpath.machine.program import EYE_SAFETY, MachineProgram, execute, moves_from_zero
 from laserpath.machine.rest import rested
 from laserpath.physics import optics
@@ -163,7 +164,7 @@ def resume(
     Raises InputError if the place is not on its path, or on it several times, or nothing is left to expose.
     """
     moves, machine, fwhm = program.moves, process.machine, optics.fwhm(process.spot)
-    whole = _Interrupted(program, process, _layers(moves))
+    whole = _Interrupted(program, process, layer_rows(moves))
     cut = _cut(whole, ended, fwhm)
     light, lit = moves.power * moves.duration, np.flatnonzero(moves.on)
     rest = moves.span(cut, len(moves))
@@ -208,10 +209,11 @@ def _rest(moves: gcode.Moves, made: Resumption, end: int) -> gcode.Moves:
 def _text(whole: _Interrupted, number: int, made: Resumption, header: Sequence[str]) -> str:
     """The program of a layer from where it goes on, after the way to it, and of all layers after it."""
     moves, machine, spot = whole.program.moves, whole.process.machine, whole.process.spot
-    layer, climbs = made.layer, np.flatnonzero(_climbs(moves))
+    layer, climbing = made.layer, np.flatnonzero(climbs(moves))
     assert layer is not None
     # Pieces are dark at both ends: they meet where Z has moved last before a layer.
-    ends = [*(climbs[np.searchsorted(climbs, whole.first_lit[number + 1 :]) - 1] + 1).tolist(), len(moves)]
+    meets = climbing[np.searchsorted(climbing, whole.first_lit[number + 1 :]) - 1] + 1
+    ends = [*meets.tolist(), len(moves)]
     way = rested(layer.way, machine)
     first = gcode.concat([way, rested(_rest(moves, made, ends[0]), machine)], min(machine.rapid_speed))
     pieces = (first, *(moves.span(*both) for both in pairwise(ends)))
@@ -225,23 +227,9 @@ def _text(whole: _Interrupted, number: int, made: Resumption, header: Sequence[s
 # Layers
 
 
-def _layers(moves: gcode.Moves) -> Indices:
-    """(L+1,) rows at which layers begin, and the end: after the last light before Z moves alone, dark."""
-    lit = np.flatnonzero(moves.on)
-    before = np.unique(np.searchsorted(lit, np.flatnonzero(_climbs(moves))))
-    begins = lit[before[(before > 0) & (before < len(lit))] - 1] + 1
-    return np.concatenate([[0], begins, [len(moves)]])
-
-
-def _climbs(moves: gcode.Moves) -> Bools:
-    """(N,) whether Z moves alone, dark."""
-    flat = (np.diff(moves.xy, axis=0) == 0).all(axis=1)
-    return flat & (np.diff(moves.z) != 0) & ~moves.on
-
-
 @dataclass(frozen=True, eq=False)
 class _Interrupted:
-    """A program and its layers. rows: of `_layers`.
+    """A program and its layers. rows: of `layer_rows`.
 
     Layers are executed some at a time, up to `_AT_ONCE` moves, each group from the rest with which it begins.
     """
@@ -276,7 +264,7 @@ class _Interrupted:
         moves = self.program.moves.span(first, last)
         begin = int(np.argmax(moves.on))
         dark = moves.span(0, begin)
-        if len(self.rows) == 2 and not _climbs(dark).any() and not (dark.dwell >= _WAIT).any():
+        if len(self.rows) == 2 and not climbs(dark).any() and not (dark.dwell >= _WAIT).any():
             return None
         end = _before_rest(dark)
         way = dark.span(min(int(np.argmax(dark.z)), end), end)
@@ -337,7 +325,7 @@ def _before_rest(dark: gcode.Moves) -> int:
         return len(dark)
     last, bare = int(across[-1]), dark.still & (dark.dwell < _WAIT)
     rests = last + 1 == len(dark) or bool(bare[last + 1])
-    later = _climbs(dark)[last:].any() or (dark.dwell[last:] >= _WAIT).any()
+    later = climbs(dark)[last:].any() or (dark.dwell[last:] >= _WAIT).any()
     return last if rests and not later else len(dark)
 
 
@@ -540,7 +528,7 @@ def _start(moves: gcode.Moves, begin: float, machine: Machine, fwhm: float) -> f
     """The place at which the head starts: far enough before the light to have its speed, or at a rest."""
     speed = float(np.where(moves.rapid, min(machine.rapid_speed), moves.speed)[: math.ceil(begin) + 1].max())
     lead = _LEAD * speed**2 / (2 * min(machine.acceleration)) + speed * machine.settling + fwhm
-    return _back(moves, begin, lead, ~moves.still & ~_climbs(moves))
+    return _back(moves, begin, lead, ~moves.still & ~climbs(moves))
 
 
 def _back(moves: gcode.Moves, u: float, way: float, allowed: Bools) -> float:

@@ -43,12 +43,12 @@ from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.compute.minimise import minimised_between
 from laserpath.base.errors import figure, one_line
 from laserpath.base.overlay import minus, union, within
-from laserpath.design.target import grid_for, rasterise
 from laserpath.machine import convert
 from laserpath.machine.powers import drop_dark, share_of_speed
 from laserpath.machine.program import MachineProgram
-from laserpath.measure.columns import Columns, CuredPart, Curing
-from laserpath.measure.surface import Filling, Surface, Voxels, Walls
+from laserpath.measure.columns import Columns, CuredPart
+from laserpath.measure.part import PartCure, columns_of
+from laserpath.measure.surface import Filling, Surface, Voxels
 from laserpath.physics import optics
 from laserpath.physics.absorption import Absorption
 from laserpath.physics.dose import DoseModel, usual_model
@@ -58,8 +58,6 @@ from laserpath.planning.keeping import Keeping
 from laserpath.planning.pipeline import Plan
 from laserpath.types import Design, Grid, Machine, Process, Resin, StraightMoves, Toolpath
 
-COLUMN_PIXELS = 6.0
-"""Of the grid of columns: more place seams and walls more finely, in more time."""
 _NODE_FWHM = 0.5
 """Distance of the nodes of w: a larger one dims lines beside each other together."""
 _FITTED_PIECE_FWHM = 1 / 3
@@ -241,13 +239,10 @@ def planned_in_depth(
     layers are dimmed by.
     """
     process, fwhm = plans[0].process, optics.fwhm(plans[0].process.spot)
-    grid = grid_for(whole, process.spot, COLUMN_PIXELS)
-    each = {id(one): (one, area) for one, area in zip(plans, drawn, strict=True)}
-    inside = {key: rasterise(area, grid).coverage >= 0.5 for key, (_, area) in each.items()}
-    solid = [inside[id(one)] for one in plans]
-    layer_of = lru_cache(_AT_A_TIME)(lambda key: _PlannedLayer.of(each[key][0], grid, keeping))
-    columns = Columns.of(grid, solid, thickness, fwhm)
-    made, alone = (_Cure.of(columns, process) for _ in range(2))
+    columns = columns_of(whole, drawn, process, thickness)
+    each = {id(one): one for one in plans}
+    layer_of = lru_cache(_AT_A_TIME)(lambda key: _PlannedLayer.of(each[key], columns.grid, keeping))
+    made, alone = (PartCure.of(columns, process) for _ in range(2))
     filling = Filling(columns)
     programs: list[MachineProgram] = []
     for k in reversed(range(len(plans))):
@@ -261,30 +256,6 @@ def planned_in_depth(
     dimmed = len({id(one) for one in programs})
     (part, surface), (undimmed, before) = made.result(), alone.result()
     return InDepth(tuple(reversed(programs)), undimmed, part, dimmed, surface, before, filling.result())
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Cure:
-    """What some doses of the layers cure, and the walls of that."""
-
-    columns: Columns
-    curing: Curing
-    walls: Walls
-
-    @classmethod
-    def of(cls, columns: Columns, process: Process) -> _Cure:
-        """Nothing yet."""
-        return cls(columns, Curing(columns, process.resin, process.spot), Walls(process.spot, process.resin))
-
-    def add(self, drawn: Design, k: int, dose: Floats, like: object) -> Floats:
-        """Layer k, from the top down, and what of it cures, mm. like: as in `Walls.add`."""
-        self.walls.add(drawn, self.columns, k, np.maximum(dose, 0) + self.curing.light, like)
-        return self.curing.add(dose)
-
-    def result(self) -> tuple[CuredPart, Surface]:
-        """The part, and its surface."""
-        part = self.curing.result()
-        return part, self.walls.with_undersides(self.curing.undersides, self.columns.grid.pixel_area)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

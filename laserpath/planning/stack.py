@@ -45,10 +45,10 @@ from laserpath.machine.placement import check_fits, origin_of, to_expose, zero_o
 from laserpath.machine.program import MachineProgram
 from laserpath.machine.rest import pieces, rested
 from laserpath.machine.shrinkage import scales
+from laserpath.measure.part import COLUMN_PIXELS, thickness_of
 from laserpath.physics import optics
 from laserpath.planning.costs import PlanStep
 from laserpath.planning.depth import (
-    COLUMN_PIXELS,
     FAR_DEPTHS,
     InDepth,
     applies,
@@ -78,8 +78,6 @@ _DIMMING_BYTES = 180.0, 13.0
 _EXECUTED = 20
 """Layers that are executed at once for their time: more take more memory."""
 _LISTED = 5
-_FIRST = 2.0
-"""Height of the lowest layer, in layers, above which it is taken for that of the plate, not a thickness."""
 _THICKNESS = 0.05
 """Relative difference of thickness from which a warning says that one critical dose does not suit all."""
 
@@ -113,6 +111,11 @@ class Stack:
     full: bool = True
 
     __repr__ = one_line
+
+    @property
+    def layers(self) -> tuple[tuple[float, Design], ...]:
+        """(z, area) of each layer, mm, as drawn and placed on the machine, lowest first."""
+        return tuple((z, self.drawn[number]) for z, number in zip(self.z, self.plan_of, strict=True))
 
     @property
     def paged(self) -> bool:
@@ -530,7 +533,7 @@ def plan_stack(
     found = _in_depth(stack, plans, progress, keeping)
     warnings = (
         *stack.notes, *_warnings(stack.z, plans), *_uneven(stack.z),
-        *limits_of(stack.process.resin, _thickness(stack.z)), *(found.warnings if found else ()),
+        *limits_of(stack.process.resin, thickness_of(stack.z)), *(found.warnings if found else ()),
     )  # fmt: skip
     program = _program(stack, _programs(plans, found), warnings, range(len(plans)))
     return LayerPlans(stack, each, program, warnings, found)
@@ -616,14 +619,7 @@ def _in_depth(
 
     workers.release()
     drawn = [stack.drawn[number] for number in stack.plan_of]
-    return planned_in_depth(stack.whole, drawn, plans, _thickness(stack.z), told, keeping)
-
-
-def _thickness(z: Sequence[float]) -> Floats:
-    """(K,) mm, of the layers; the lowest is as thick as the next one if it is at z 0, or far above it."""
-    each = np.diff(z, prepend=0.0)
-    usual = float(np.median(each[1:] if len(each) > 1 else each))
-    return np.append(each[0] if 0 < each[0] <= _FIRST * usual else usual, each[1:])
+    return planned_in_depth(stack.whole, drawn, plans, thickness_of(stack.z), told, keeping)
 
 
 def _programs(plans: Sequence[Plan], in_depth: InDepth | None) -> tuple[MachineProgram, ...]:

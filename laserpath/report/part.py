@@ -54,8 +54,9 @@ class PartData:
     """What the page of a part is made from.
 
     whole: what all layers expose.  z: (K,) mm, tops of the layers.  planned: number of different plans.
-    cured, surface: of the part; undimmed, before: if each layer were exposed as planned by itself.
-    seconds: to write all.  hanging: the places that cannot print.
+    cured, surface: of the part; undimmed, before: if each layer were exposed as planned by itself; None: of a
+    program that is simulated, it is not known.  planned: 0 then.  seconds: to write all.  hanging: the places
+    that cannot print.  title: what was done.
     """
 
     whole: Design
@@ -66,11 +67,12 @@ class PartData:
     seconds: float
     cured: CuredPart
     surface: Surface
-    undimmed: CuredPart
-    before: Surface
+    undimmed: CuredPart | None
+    before: Surface | None
     shape: Voxels
     warnings: tuple[str, ...]
     hanging: tuple[Unsupported, ...] = ()
+    title: str = "report"
 
 
 def part_page(data: PartData) -> str:
@@ -78,6 +80,7 @@ def part_page(data: PartData) -> str:
     x0, y0, x1, y1 = data.whole.bounds
     size = " × ".join(figure(one, 4) for one in (x1 - x0, y1 - y0, data.z[-1]))
     most, shape = _most(data.surface), _standing(data)
+    planned = f", {data.planned} of them planned" if data.planned else ""
     every = -(-len(data.z) // _PICTURES)
     chosen = range(0, len(data.z), every)
     rings = _rings(data, every)
@@ -85,7 +88,7 @@ def part_page(data: PartData) -> str:
     pictures = [_layer(shape, number, places) for number, places in used]
     return str(template("part.html").render(
         name=printable(data.whole.name),
-        subtitle=f"laserpath report · {len(data.z)} layers, {data.planned} of them planned · {size} mm · "
+        subtitle=f"laserpath {data.title} · {len(data.z)} layers{planned} · {size} mm · "
         f"spot {optics.fwhm(data.process.spot):g} mm",
         styles=installed_text("page.css"), script=installed_text("part.js"),
         level="fair" if data.warnings or data.cured.later is None else "good", headline=_headline(data),
@@ -97,7 +100,8 @@ def part_page(data: PartData) -> str:
                  "picture": used.index((shape.picture_of[k], rings[k]))} for k in chosen],
         hanging=[(one.layer // every, printable(one.sentence)) for one in data.hanging[:_LISTED]],
         hidden=max(len(data.hanging) - _LISTED, 0),
-        rows=_rows(data), overhangs=_overhangs(data), left=max(len(data.cured.overhangs) - _LISTED, 0),
+        compared=data.undimmed is not None, rows=_rows(data), overhangs=_overhangs(data),
+        left=max(len(data.cured.overhangs) - _LISTED, 0),
         records=records(data.process, data.settings, data.whole), versions=versions(),
     ))  # fmt: skip
 
@@ -137,8 +141,8 @@ def _headline(data: PartData) -> str:
     )
 
 
-def _rows(data: PartData) -> list[tuple[str, str, str, str]]:
-    """(name, what it means, as dimmed, undimmed) of each figure."""
+def _rows(data: PartData) -> list[tuple[str, ...]]:
+    """(name, what it means, as dimmed, undimmed if that is known) of each figure."""
 
     def volume(value: float) -> str:
         return f"{figure(value)} mm³"
@@ -161,22 +165,26 @@ def _rows(data: PartData) -> list[tuple[str, str, str, str]]:
         ("surface off, 95 %", "of that area are off by no more", "p95"),
         ("surface off, largest", "at the worst place; two spots where no edge is nearer", "largest"),
     )
-    parts, both = (data.cured, data.undimmed), (data.surface, data.before)
-    found = [(name, why, *(said(getattr(one, key)) for one in parts)) for name, why, key, said in figures]
-    found += [(name, why, *(length(getattr(one, key)) for one in both)) for name, why, key in surfaces]
-    return [(name, why, now, then) for name, why, now, then in found]
+    parts = (data.cured, *([data.undimmed] if data.undimmed else []))
+    both = (data.surface, *([data.before] if data.before else []))
+    return [
+        *((name, why, *(said(getattr(one, key)) for one in parts)) for name, why, key, said in figures),
+        *((name, why, *(length(getattr(one, key)) for one in both)) for name, why, key in surfaces),
+    ]
 
 
 def _overhangs(data: PartData) -> list[tuple[str, ...]]:
     """A row for each underside: height, area, print-through before and after, missing, gelled."""
-    pairs = zip(data.cured.overhangs, data.undimmed.overhangs, strict=True)
+    own = data.cured.overhangs
+    pairs = zip(own, data.undimmed.overhangs if data.undimmed else [None] * len(own), strict=True)
     worst = sorted(pairs, key=lambda pair: -pair[0].area)[:_LISTED]
     return [_overhang(now, then) for now, then in sorted(worst, key=lambda pair: pair[0].z)]
 
 
-def _overhang(now: Overhang, then: Overhang) -> tuple[str, ...]:
+def _overhang(now: Overhang, then: Overhang | None) -> tuple[str, ...]:
     later = "never" if now.later is None else f"{now.later}"
-    lengths = (f"{1000 * one:.0f}" for one in (then.through, now.through, now.deepest, now.short))
+    before = [then.through] if then else []
+    lengths = (f"{1000 * one:.0f}" for one in (*before, now.through, now.deepest, now.short))
     return (figure(now.z, 4), figure(now.area), *lengths, later)
 
 

@@ -16,14 +16,19 @@ from typing import TYPE_CHECKING
 from gcode.lazy import attach
 
 if TYPE_CHECKING:
+    from laserpath.simulation.part import PartSimulation, PlacedPart, simulate_part
     from laserpath.simulation.result import BestExposure, DoseFigures, PathExposure, Simulation, paths_of
     from laserpath.simulation.simulator import Choices, simulate
 
-__all__ = ["BestExposure", "Choices", "DoseFigures", "PathExposure", "Simulation", "paths_of", "simulate"]
+__all__ = [
+    "BestExposure", "Choices", "DoseFigures", "PartSimulation", "PathExposure", "PlacedPart", "Simulation",
+    "paths_of", "simulate", "simulate_part",
+]  # fmt: skip
 
 __getattr__, __dir__ = attach(
     __name__,
     {
+        "part": ("PartSimulation", "PlacedPart", "simulate_part"),
         "result": ("BestExposure", "DoseFigures", "PathExposure", "Simulation", "paths_of"),
         "simulator": ("Choices", "simulate"),
     },

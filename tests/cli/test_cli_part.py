@@ -119,7 +119,7 @@ def test_a_warning_of_the_mesh_is_given_once_and_a_file_is_named_once(
     assert refused("plan", "no.stl", "--layer", "0.25mm", *QUICK).count("no.stl") == 1
 
 
-def test_the_head_of_its_program_names_the_machine_that_it_is_checked_for(capsys: Captured) -> None:
+def test_the_head_of_its_program_names_the_machine_that_it_is_for(capsys: Captured, refused: Refused) -> None:
     """Which travels in Z; the default one does not say that it does."""
     assert run("plan", "part.stl", "--layer", "0.25mm", *QUICK) == 0
     capsys.readouterr()
@@ -127,12 +127,30 @@ def test_the_head_of_its_program_names_the_machine_that_it_is_checked_for(capsys
     told = capsys.readouterr()
     assert "no errors, no warnings" in told.out
     assert told.err == "laserpath: for 'generic 405 nm GRBL diode', the machine in the head of part.gcode\n"
+    assert run("check", "part.gcode", "--machine", "grbl-diode-405", "--strict") == 1
+    assert "nothing is known about the machine's range in Z" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_its_program_is_simulated_and_resumed_with_what_its_head_says(
+    capsys: Captured, refused: Refused
+) -> None:
+    assert run("plan", "part.stl", "--layer", "0.25mm", *QUICK) == 0
+    assert run("simulate", "part.gcode", "--design", "part.stl", "--z", "0.5", "--json") == 0
+    told = capsys.readouterr()
+    assert "with the settings in the head of part.gcode" in told.err
+    assert json.loads(told.out)["executed"]["iou"] > 0.8
+    assert "has no working curve" in refused("simulate", "part.gcode", "--design", "part.stl")
+    assert "has no layer at Z 0.4 mm" in refused(
+        "simulate", "part.gcode", "--design", "part.stl", "--z", "0.4"
+    )
+    assert "part.stl is a part, and compare" in refused(
+        "compare", "part.gcode", "part.gcode", "--design", "part.stl"
+    )
     assert run("resume", "part.gcode", "--after", "1.0s") == 0
     assert "after what the program does before that layer, dark: Z goes to 0.25 mm" in capsys.readouterr().err
     assert run("check", "part.resume.gcode", "--strict") == 0
     assert "the machine in the head of part.resume.gcode" in capsys.readouterr().err
-    assert run("check", "part.gcode", "--machine", "grbl-diode-405", "--strict") == 1
-    assert "nothing is known about the machine's range in Z" in capsys.readouterr().out
 
 
 @pytest.mark.slow

@@ -27,6 +27,7 @@ from laserpath.machine import convert
 from laserpath.machine.gate import verified
 from laserpath.machine.heights import write_time
 from laserpath.machine.rest import one_after_another
+from laserpath.measure.part import thickness_of
 from laserpath.planning import stack as stacks
 from laserpath.planning.stack import forecast_stack, same, searched, stacked
 from laserpath.types import Design, Kinetics, LayerChange, Machine, Process, Resin, Settings, Spot
@@ -371,6 +372,6 @@ def test_what_cannot_print_is_named_where_it_was_drawn_also_if_the_part_hangs(or
 
 
 def test_layers_that_begin_high_above_are_as_thick_as_they_are_apart() -> None:
-    assert stacks._thickness([5.0, 5.1, 5.2]) == pytest.approx([0.1] * 3)
-    assert stacks._thickness([0.0, 0.1]) == pytest.approx([0.1] * 2)
-    assert stacks._thickness([0.2]) == pytest.approx([0.2])
+    assert thickness_of([5.0, 5.1, 5.2]) == pytest.approx([0.1] * 3)
+    assert thickness_of([0.0, 0.1]) == pytest.approx([0.1] * 2)
+    assert thickness_of([0.2]) == pytest.approx([0.2])

@@ -1,0 +1,204 @@
+"""A program of a part, of any tool: all layers are executed and exposed, and what they cure is measured.
+
+Light goes on below the layer that it is meant for, so that a layer alone says little. What the light of all
+layers cures is found as for a plan (`measure.part`): a plan's own program gets the figures of the plan. Each
+layer is executed from the rest with which it begins; equal ones that follow each other are exposed once.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import gcode
+from gcode import Kind
+from laserpath.base import files
+from laserpath.base.arrays import Floats
+from laserpath.base.errors import InputError, figure, one_line
+from laserpath.design.supports import Unsupported
+from laserpath.machine import convert
+from laserpath.machine.heights import FOLLOWS
+from laserpath.machine.layered import layer_rows
+from laserpath.machine.program import execute, lagged, moves_from_zero
+from laserpath.measure.columns import CuredPart
+from laserpath.measure.part import PartCure, columns_of, thickness_of
+from laserpath.measure.surface import Filling, Surface, Voxels
+from laserpath.physics import optics
+from laserpath.physics.dose import usual_model
+from laserpath.report.part import PartData, part_page
+from laserpath.simulation import source
+from laserpath.simulation.source import Program, Source
+from laserpath.types import Design, Grid, Process, Resin, Settings
+
+_SAME_Z = 2e-3
+"""mm, by which the Z of a program's layer may be off that of the part's."""
+_KEPT = 3
+"""Different layers whose doses are kept for equal ones below: more take more memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedPart:
+    """A part on the machine. whole: what all layers expose.  layers: (z, area) each, mm, the lowest first.
+
+    settings: by which it was placed.  hanging: what of it cannot print.
+    """
+
+    whole: Design
+    layers: tuple[tuple[float, Design], ...]
+    settings: Settings
+    hanging: tuple[Unsupported, ...] = ()
+
+    __repr__ = one_line
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartSimulation:
+    """What a program of a part cures. cured, surface: figures.  shape: for pictures.  write_time: s."""
+
+    name: str
+    process: Process
+    part: PlacedPart
+    cured: CuredPart
+    surface: Surface
+    shape: Voxels
+    write_time: float
+    warnings: tuple[str, ...] = ()
+
+    __repr__ = one_line
+
+    def as_dict(self) -> dict[str, Any]:
+        """The figures, for JSON: plain numbers by name; lengths in mm, volumes in mm³."""
+        return {
+            "program": self.name,
+            "design": self.part.whole.name,
+            "layers": len(self.part.layers),
+            "write_s": self.write_time,
+            "warnings": list(self.warnings),
+            "cured": {**self.cured.as_dict(), "surface": self.surface.as_dict()},
+        }
+
+    @property
+    def sentences(self) -> tuple[str, str]:
+        """What cures wrongly, and how far the surface is off."""
+        now = self.cured
+        through = f"{1000 * now.through:.0f} µm cure below overhangs on average; " if now.overhangs else ""
+        return (
+            f"{through}{figure(now.wrong)} of {figure(now.volume)} mm³ are cured wrongly",
+            f"its surface is {1000 * self.surface.mean:.0f} µm off on average, and no more than "
+            f"{1000 * self.surface.p95:.0f} µm over 95 % of it",
+        )
+
+    def page(self) -> str:
+        """The report as the text of one HTML file."""
+        part = self.part
+        return part_page(
+            PartData(
+                replace(part.whole, name=self.name), self.process, part.settings,
+                tuple(z for z, _ in part.layers), 0, self.write_time, self.cured, self.surface, None, None,
+                self.shape, self.warnings, part.hanging, "simulation",
+            )
+        )  # fmt: skip
+
+    def write(self, folder: str | Path = ".") -> tuple[Path, ...]:
+        """Write NAME.simulation.html."""
+        return files.write_all({path_of_part(self.name, folder): self.page()})
+
+
+def path_of_part(name: str, folder: str | Path = ".") -> Path:
+    """The file that `PartSimulation.write` writes. name: of the program."""
+    return Path(folder) / f"{Path(name).stem}.simulation.html"
+
+
+def check_part(resin: Resin) -> None:
+    """Raise InputError unless it is known what the light of all layers cures in a resin."""
+    if resin.e_c is None or resin.tone != "negative":
+        why = "is a positive resist" if resin.tone != "negative" else "has no working curve"
+        raise InputError(
+            f"resin {resin.name!r} {why}, so what the light of all layers cures is not known: simulate one "
+            "layer, as by --z 0.05, or put e_c_mJ_per_cm2, penetration_depth_um and layer_um into its profile"
+        )
+
+
+def simulate_part(
+    program: Program,
+    process: Process,
+    part: PlacedPart,
+    *,
+    dialect: str | None = None,
+    s_max: float | None = None,
+    name: str = "",
+) -> PartSimulation:
+    """Expose all layers of a part's program, a file or a text, and measure what they cure.
+
+    part: as it is placed on the machine.  dialect, s_max: as in `Choices`.
+    Raises InputError for a program that cannot be read or has other layers, and without a working curve.
+    """
+    check_part(process.resin)
+    read = source.read(program, process.machine, dialect, s_max, name)
+    process = replace(process, machine=read.machine)
+    rows = _rows_of(read, part, process)
+    drawn = [area for _, area in part.layers]
+    columns = columns_of(part.whole, drawn, process, thickness_of([z for z, _ in part.layers]))
+    made, filling = PartCure.of(columns, process), Filling(columns)
+    doses, seconds = _LayerDoses(read, process, columns.grid), 0.0
+    for k in reversed(range(len(drawn))):
+        dose, lasting = doses.of(*rows[k])
+        filling.add(k, made.add(drawn[k], k, dose, dose))
+        seconds += lasting
+    cured, surface = made.result()
+    return PartSimulation(read.name, process, part, cured, surface, filling.result(), seconds, read.remarks)
+
+
+def _rows_of(read: Source, part: PlacedPart, process: Process) -> list[tuple[int, int]]:
+    """The rows of each layer of the part. Raises InputError if the program has other layers."""
+    moves, machine = read.moves, process.machine
+    pairs = list(pairwise(layer_rows(moves).tolist()))
+    first = [first + int(np.argmax(moves.on[first:end])) for first, end in pairs]
+    heights, each = moves.z[[row + 1 for row in first]] - machine.focus, [z for z, _ in part.layers]
+    along = machine.heights is not None or any(line.startswith(FOLLOWS) for line in read.head)
+    if len(pairs) == len(each) and (along or np.abs(heights - each).max() <= _SAME_Z):
+        return pairs
+    some = f"{len(pairs)} layers, Z {figure(float(heights[0]), 4)} to {figure(float(heights[-1]), 4)} mm"
+    raise InputError(
+        f"{read.name!r} has {some}, and {part.whole.name!r} has {len(each)}, {each[0]:g} to {each[-1]:g} mm: "
+        "give --layer as it was planned, and the machine whose focus it has"
+    )
+
+
+class _LayerDoses:
+    """The doses of a program's layers, as executed, on a grid."""
+
+    def __init__(self, read: Source, process: Process, grid: Grid) -> None:
+        self._read, self._process = read, process
+        self._model = usual_model(grid, process.spot)
+        self._made: deque[tuple[bytes, Floats]] = deque(maxlen=_KEPT)
+
+    def of(self, first: int, last: int) -> tuple[Floats, float]:
+        """((rows, columns) mJ/mm², seconds) of the rows of a layer; equal layers have the same array."""
+        moves = self._read.moves.span(first, last)
+        start = int(np.argmax(moves.on))
+        path = (moves.xy[start:], moves.power[start:], moves.speed[start:], moves.kind[start:])
+        key = b"".join(one.tobytes() for one in path)
+        run = self._executed(moves, first)
+        dose = next((one for known, one in self._made if known == key), None)
+        if dose is None:
+            flat = replace(run, xyz=run.xyz * (1.0, 1.0, 0.0))
+            machine, fwhm = self._process.machine, optics.fwhm(self._process.spot)
+            lit = convert.from_moves(lagged(flat, machine, fwhm), machine)
+            dose = np.maximum(self._model.dose(lit), 0.0).astype(np.float32)
+            self._made.append((key, dose))
+        return dose, run.write_time
+
+    def _executed(self, moves: gcode.Moves, first: int) -> gcode.motion.Executed:
+        """A layer, from the rest with which it begins; the first one from the work zero."""
+        sent = self._read.program.characters[first : first + len(moves)]
+        stop = gcode.Moves(
+            moves.xy[[0, 0]], np.zeros(1), np.ones(1), np.array([Kind.DWELL], np.int8), z=moves.z[[0, 0]]
+        )
+        joined = stop + moves if first else moves_from_zero(moves, self._process.machine)
+        return execute(joined, np.append(0, sent), self._process)

@@ -1,0 +1,67 @@
+"""A program of a part, all of whose layers are executed and exposed: it gets the figures of its plan."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import cache
+
+import pytest
+import shapely
+
+import laserpath
+from laserpath.base.errors import InputError
+from laserpath.simulation import PlacedPart, simulate_part
+from laserpath.types import LayerChange, Machine, Process, Resin, Settings, Spot
+
+CURVE = Resin(critical_dose=0.085 * math.exp(0.5), e_c=0.085, penetration_depth=0.1)
+MACHINE = Machine(z_travel=(0.0, 40.0), layer_change=LayerChange("below", 1.0, settle=2.0))
+PROCESS = Process(Spot(0.1), CURVE, MACHINE)
+QUICK = Settings(origin="design", initial="contour", iterations=0, pixels_per_fwhm=3.0)
+LEG, TOP = shapely.box(0, 0, 0.4, 0.4), shapely.box(0, 0, 0.8, 0.4)
+SHELF = [(0.05, LEG), (0.1, LEG), (0.15, TOP), (0.2, TOP), (0.25, TOP)]
+
+
+@cache
+def shelf() -> laserpath.LayerPlans:
+    return laserpath.plan_layers(SHELF, PROCESS, QUICK, name="shelf")
+
+
+def placed() -> PlacedPart:
+    stack = shelf().stack
+    return PlacedPart(stack.whole, stack.layers, stack.settings)
+
+
+@pytest.mark.slow
+def test_a_plan_s_own_program_gets_the_figures_of_the_plan() -> None:
+    """Light from below, so that its layers are mirrored and Z is lifted between them."""
+    done = simulate_part(shelf().program, PROCESS, placed(), name="shelf.gcode")
+    found = shelf().in_depth
+    assert found is not None
+    assert done.cured.missing == pytest.approx(found.cured.missing, rel=0.02)
+    assert done.cured.excess == pytest.approx(found.cured.excess, rel=0.02)
+    assert done.cured.overhangs[0].through == pytest.approx(found.cured.overhangs[0].through, abs=1e-3)
+    assert done.surface.mean == pytest.approx(found.surface.mean, rel=0.02)
+    assert done.write_time == pytest.approx(shelf().write_time, rel=0.02)
+    assert "each layer alone" not in done.page()
+    assert done.as_dict()["cured"]["missing_mm3"] == done.cured.missing
+
+
+@pytest.mark.slow
+def test_twice_the_power_cures_farther_through() -> None:
+    """What is found is of the program, not of a plan."""
+    brighter = replace(PROCESS, machine=replace(MACHINE, power_max=20.0))
+    once, twice = (simulate_part(shelf().program, one, placed()) for one in (PROCESS, brighter))
+    more = twice.cured.overhangs[0].through - once.cured.overhangs[0].through
+    assert 0.02 < more <= 0.1 * math.log(2) * 1.1, "D_p ln 2 at most, and less down to the plate"
+
+
+@pytest.mark.slow
+def test_a_program_of_other_layers_is_refused() -> None:
+    fewer = replace(placed(), layers=placed().layers[:-1])
+    with pytest.raises(
+        InputError, match=r"has 5 layers, Z 0\.05 to 0\.25 mm, and 'shelf' has 4, 0\.05 to 0\.2 mm"
+    ):
+        simulate_part(shelf().program, PROCESS, fewer)
+    with pytest.raises(InputError, match="has no working curve, so what the light of all layers cures"):
+        simulate_part(shelf().program, replace(PROCESS, resin=Resin()), placed())
