@@ -16,15 +16,17 @@ Indices = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 
-def frozen_array(values: ArrayLike, name: str, shape: tuple[int | None, ...]) -> Floats:
-    """A read-only float64 copy of `values`, checked for shape (None: any) and finiteness.
+def frozen_array(
+    values: ArrayLike, name: str, shape: tuple[int | None, ...], dtype: type[np.floating[Any]] = np.float64
+) -> Floats:
+    """A read-only copy of `values` of a type, checked for shape (None: any) and finiteness.
 
     An array that is that already, and owns its values, is taken as it is.
     """
     try:
         given = np.asarray(values)
-        done = given.dtype == np.float64 and given.flags.owndata and not given.flags.writeable
-        array = given if done else np.array(given, dtype=None if given.dtype.kind == "c" else np.float64)
+        done = given.dtype == dtype and given.flags.owndata and not given.flags.writeable
+        array = given if done else np.array(given, dtype=None if given.dtype.kind == "c" else dtype)
     except (TypeError, ValueError) as error:  # words, or rows of different lengths
         raise InputError(f"{name} is not an array of numbers: {error}") from error
     not_complex(array, name)

@@ -263,21 +263,13 @@ class Scene:
         part = Scene(design, grid, self.spot, self.resin)
         part.outline.__dict__["samples"] = samples  # where `cached_property` keeps them
         if area.is_empty:
-            part.__dict__["target"] = Target(grid, np.zeros(grid.shape))
+            part.__dict__["target"] = Target(grid, np.zeros(grid.shape, np.float32))
         return part
 
     @cached_property
     def target(self) -> Target:
         """The target coverage of each pixel; raises InputError if the design extends beyond the grid."""
         return rasterise(self.design, self.grid)
-
-    @cached_property
-    def coverage(self) -> NDArray[np.float32]:
-        """The target's, in single precision, of which every evaluation of a loss reads all."""
-        known = self.target.coverage
-        found = np.zeros(known.shape, np.float32)
-        np.copyto(found, known, where=known != 0, casting="same_kind")  # what is empty takes no memory
-        return found
 
     @property
     def samples(self) -> Samples:

@@ -109,7 +109,7 @@ def rasterise(design: Design, grid: Grid) -> Target:
     row = np.minimum(pixel[:, 1], rows - 1)  # a horizontal edge on the grid's upper side adds nothing
     # A descending edge adds the area to its right: exteriors are counter-clockwise.
     climb = a[:, 1] - b[:, 1]
-    coverage = np.zeros((rows, columns))
+    coverage = np.zeros((rows, columns), np.float32)
     for first in range(0, rows, _STRIP):
         some = np.flatnonzero((row >= first) & (row < first + _STRIP))
         if not len(some):
@@ -120,7 +120,8 @@ def rasterise(design: Design, grid: Grid) -> Target:
         steps = np.bincount(index, climb[some] * (1 - fraction[some]), size + 1)
         steps += np.bincount(index + 1, climb[some] * fraction[some], size + 1)
         covered = np.cumsum(steps[:size].reshape(len(strip), columns + 1), axis=1)[:, :columns]
-        np.copyto(strip, np.clip(covered, 0, 1), where=covered != 0)
+        # What is empty stays unwritten, and so takes no memory.
+        np.copyto(strip, np.clip(covered, 0, 1), where=covered != 0, casting="same_kind")
     coverage.flags.writeable = False  # so that it is not copied
     return Target(grid, coverage)
 

@@ -348,7 +348,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The design on a grid. coverage: (rows, columns), the fraction of each pixel inside the design."""
+    """The design on a grid. coverage: (rows, columns) f32, the fraction of each pixel inside the design."""
 
     grid: Grid
     coverage: Floats
@@ -356,7 +356,8 @@ class Target:
     __repr__ = one_line
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "coverage", frozen_array(self.coverage, "coverage", self.grid.shape))
+        coverage = frozen_array(self.coverage, "coverage", self.grid.shape, np.float32)
+        object.__setattr__(self, "coverage", coverage)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

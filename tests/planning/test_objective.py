@@ -127,7 +127,7 @@ def test_a_perfect_dose_costs_nothing():
 @given(k=st.floats(3.05, 20))
 def test_over_dose_costs_by_its_square(k):
     """Far above the threshold only the over-dose is left: λ (u − 0.985·3)² for each pixel of the design."""
-    target = rasterise(SQUARE, GRID).coverage
+    target = rasterise(SQUARE, GRID).coverage.astype(np.float64)
     loss, _ = objective().at_contrast(40)(k * RESIN.critical_dose * target)
     area, perimeter = 0.425**2, 4 * 0.425
     assert loss == pytest.approx(OVER_DOSE_WEIGHT * (k - 2.955) ** 2 * area / (perimeter * FWHM), rel=1e-6)

@@ -145,7 +145,7 @@ def _average(values: Floats, weights: Floats) -> float:
     """The weighted mean of an array (rows, columns), of a large one by parts, which takes less memory."""
     rows = max(1, _AT_ONCE // values.shape[1])
     parts = [slice(first, first + rows) for first in range(0, len(values), rows)]
-    return float(sum((values[part] * weights[part]).sum() for part in parts) / weights.sum())
+    return float(sum((values[part] * weights[part]).sum() for part in parts) / weights.sum(dtype=np.float64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

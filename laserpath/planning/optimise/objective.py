@@ -267,7 +267,7 @@ class Objective:
     def by_pixel(self, dose: Floats) -> Iterator[tuple[slice, Floats]]:
         """Rows of a dose (rows, columns), strip by strip, and the contribution of each pixel to L."""
         for rows in _strips(dose):
-            u, coverage = dose[rows] / self.scene.critical_dose, self.scene.coverage[rows]
+            u, coverage = dose[rows] / self.scene.critical_dose, self.scene.target.coverage[rows]
             loss = OVER_DOSE_WEIGHT * np.maximum(u - self.over.limit, 0) ** 2
             for d, weight in DOSE_WINDOW:
                 loss += weight * (1 / (1 + np.exp(-self.contrast * (d * u - 1))) - coverage) ** 2
@@ -276,7 +276,8 @@ class Objective:
     def _strip(self, dose: Floats, rows: slice, per_critical: float, slope: Floats) -> float:
         """The loss of rows at u = `per_critical` D, without `scale`; add their part of ∂L/∂D to `slope`."""
         over = replace(self.over, per_critical=per_critical)
-        loss = area(dose, self.scene.coverage[rows], per_critical, self.contrast, _WINDOW, self.scale, slope)
+        drawn = self.scene.target.coverage[rows]
+        loss = area(dose, drawn, per_critical, self.contrast, _WINDOW, self.scale, slope)
         return float(loss + OVER_DOSE_WEIGHT * over.add(dose, slope))
 
 
