@@ -167,7 +167,7 @@ def _inputs_of_part(given: Mapping[str, Any], values: Mapping[str, Any], inputs:
                 "part: leave it out, or compare one of its layers, as by --z 0.05"
             )
         check_part(inputs.process.resin)
-        part = PlacedPart(stack.whole, stack.layers, stack.settings, stack.hanging)
+        part = PlacedPart(stack.whole, stack.layers, stack.hanging)
         return replace(inputs, part=part, process=stack.process)
     near = [area for z, area in stack.layers if abs(z + stack.process.machine.focus - height) < _SAME_Z]
     if not near:

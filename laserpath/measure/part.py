@@ -51,9 +51,9 @@ class PartCure:
         """Nothing yet."""
         return cls(columns, Curing(columns, process.resin, process.spot), Walls(process.spot, process.resin))
 
-    def add(self, drawn: Design, k: int, dose: Floats, like: object) -> Floats:
-        """Layer k, from the top down, and what of it cures, mm. like: as in `Walls.add`."""
-        self.walls.add(drawn, self.columns, k, np.maximum(dose, 0) + self.curing.light, like)
+    def add(self, drawn: Design, k: int, dose: Floats) -> Floats:
+        """Layer k, from the top down, and what of it cures, mm."""
+        self.walls.add(drawn, self.columns, k, np.maximum(dose, 0) + self.curing.light)
         return self.curing.add(dose)
 
     def result(self) -> tuple[CuredPart, Surface]:

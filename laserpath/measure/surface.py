@@ -39,6 +39,8 @@ _PIXELS = 320
 """Most pixels along a picture of a layer."""
 _SCENES = 2
 """Areas whose outlines are kept for layers to come: more take more memory."""
+_ALIKE = 0.005
+"""E_c, by which the light of two layers may differ that have the same walls: a larger one spares time."""
 _FAR = 3.0
 """Largest distance d, in voxels: where nothing is drawn near, there is no other."""
 
@@ -81,17 +83,20 @@ class Walls:
         self._absorption = Absorption.of(resin)
         self._scenes: dict[int, Scene] = {}
         empty = np.zeros(0, np.float32)
-        self._last: tuple[object, NDArray[np.float32], NDArray[np.float32]] = (None, empty, empty)
+        self._last: tuple[Design | None, Floats, NDArray[np.float32], NDArray[np.float32]] = (
+            None, np.zeros((0, 0)), empty, empty,
+        )  # fmt: skip
         self._sizes: list[NDArray[np.float32]] = []
         self._areas: list[NDArray[np.float32]] = []
 
-    def add(self, drawn: Design, columns: Columns, k: int, at_top: Floats, like: object) -> None:
+    def add(self, drawn: Design, columns: Columns, k: int, at_top: Floats) -> None:
         """Layer k. at_top: (rows, columns) mJ/mm², E + L at its top.
 
-        like: what its dose is made from; a layer with the same one as the layer before has the same walls.
+        A layer of the same area and, but for `_ALIKE`, the same light as the one before has the same walls.
         """
         thick = float(columns.thickness[k])
-        if self._last[0] is not like:
+        most = _ALIKE * self._resin.critical_dose
+        if self._last[0] is not drawn or np.abs(at_top - self._last[1]).max() > most:
             scene = self._scenes.get(id(drawn))
             if scene is None:
                 while len(self._scenes) >= _SCENES:
@@ -101,8 +106,8 @@ class Walls:
             edges = judged(edge_errors(dose, scene), dose, scene)
             length = drawn.area.length / max(len(edges.epe), 1)
             sizes = np.abs(edges.epe).astype(np.float32)
-            self._last = like, sizes, np.full(len(edges.epe), length, np.float32)
-        _, sizes, lengths = self._last
+            self._last = drawn, at_top, sizes, np.full(len(edges.epe), length, np.float32)
+        _, _, sizes, lengths = self._last
         if self._sizes and self._sizes[-1] is sizes:
             self._areas[-1] = self._areas[-1] + thick * lengths
         else:

@@ -56,12 +56,12 @@ class PartData:
     whole: what all layers expose.  z: (K,) mm, tops of the layers.  planned: number of different plans.
     cured, surface: of the part; undimmed, before: if each layer were exposed as planned by itself; None: of a
     program that is simulated, it is not known.  planned: 0 then.  seconds: to write all.  hanging: the places
-    that cannot print.  title: what was done.
+    that cannot print.  title: in place of the design's name.  settings: None where nothing was planned.
     """
 
     whole: Design
     process: Process
-    settings: Settings
+    settings: Settings | None
     z: tuple[float, ...]
     planned: int
     seconds: float
@@ -72,7 +72,7 @@ class PartData:
     shape: Voxels
     warnings: tuple[str, ...]
     hanging: tuple[Unsupported, ...] = ()
-    title: str = "report"
+    title: str = ""
 
 
 def part_page(data: PartData) -> str:
@@ -87,8 +87,8 @@ def part_page(data: PartData) -> str:
     used = sorted({(shape.picture_of[k], rings[k]) for k in chosen})
     pictures = [_layer(shape, number, places) for number, places in used]
     return str(template("part.html").render(
-        name=printable(data.whole.name),
-        subtitle=f"laserpath {data.title} · {len(data.z)} layers{planned} · {size} mm · "
+        name=printable(data.title or data.whole.name),
+        subtitle=f"laserpath report · {len(data.z)} layers{planned} · {size} mm · "
         f"spot {optics.fwhm(data.process.spot):g} mm",
         styles=installed_text("page.css"), script=installed_text("part.js"),
         level="fair" if data.warnings or data.cured.later is None else "good", headline=_headline(data),

@@ -33,7 +33,7 @@ from laserpath.physics.dose import usual_model
 from laserpath.report.part import PartData, part_page
 from laserpath.simulation import source
 from laserpath.simulation.source import Program, Source
-from laserpath.types import Design, Grid, Process, Resin, Settings
+from laserpath.types import Design, Grid, Process, Resin
 
 _SAME_Z = 2e-3
 """mm, by which the Z of a program's layer may be off that of the part's."""
@@ -45,12 +45,11 @@ _KEPT = 3
 class PlacedPart:
     """A part on the machine. whole: what all layers expose.  layers: (z, area) each, mm, the lowest first.
 
-    settings: by which it was placed.  hanging: what of it cannot print.
+    hanging: what of it cannot print.
     """
 
     whole: Design
     layers: tuple[tuple[float, Design], ...]
-    settings: Settings
     hanging: tuple[Unsupported, ...] = ()
 
     __repr__ = one_line
@@ -98,9 +97,9 @@ class PartSimulation:
         part = self.part
         return part_page(
             PartData(
-                replace(part.whole, name=self.name), self.process, part.settings,
-                tuple(z for z, _ in part.layers), 0, self.write_time, self.cured, self.surface, None, None,
-                self.shape, self.warnings, part.hanging, "simulation",
+                part.whole, self.process, None, tuple(z for z, _ in part.layers), 0, self.write_time,
+                self.cured, self.surface, None, None, self.shape, self.warnings, part.hanging,
+                f"{self.name}, simulated",
             )
         )  # fmt: skip
 
@@ -148,7 +147,7 @@ def simulate_part(
     doses, seconds = _LayerDoses(read, process, columns.grid), 0.0
     for k in reversed(range(len(drawn))):
         dose, lasting = doses.of(*rows[k])
-        filling.add(k, made.add(drawn[k], k, dose, dose))
+        filling.add(k, made.add(drawn[k], k, dose))
         seconds += lasting
     cured, surface = made.result()
     return PartSimulation(read.name, process, part, cured, surface, filling.result(), seconds, read.remarks)

@@ -26,11 +26,27 @@ def test_a_wall_that_is_moved_is_as_far_off() -> None:
     solid = [distance < 0]
     columns = Columns.of(GRID, solid, np.full(1, H), fwhm=0.1)
     walls = Walls(Spot(0.1), RESIN)
-    walls.add(Design(BLOCK), columns, 0, dose, object())
+    walls.add(Design(BLOCK), columns, 0, dose)
     found = walls.with_undersides([], GRID.pixel_area)
     assert found.mean == pytest.approx(0.03, abs=0.003)
     assert found.p95 == pytest.approx(0.03, abs=0.005)
     assert found.area == pytest.approx(BLOCK.length * H)
+
+
+def test_layers_of_one_area_have_the_walls_of_their_own_light() -> None:
+    """Those that share a program, too: the light from above is another one near the top."""
+    distance = np.max([0.3 - X, X - 1.1, 0.3 - Y, Y - 0.9], axis=0)
+
+    def dose(by: float) -> np.ndarray:
+        return E_C * math.exp(H / 2 / D_P) * np.exp((by - distance) / 0.05)
+
+    columns = Columns.of(GRID, [distance < 0] * 3, np.full(3, H), fwhm=0.1)
+    walls, block = Walls(Spot(0.1), RESIN), Design(BLOCK)
+    for k, by in ((2, 0.0), (1, 0.03), (0, 0.03)):
+        walls.add(block, columns, k, dose(by))
+    found = walls.with_undersides([], GRID.pixel_area)
+    assert found.mean == pytest.approx(2 * 0.03 / 3, abs=0.003)
+    assert found.area == pytest.approx(3 * BLOCK.length * H)
 
 
 def test_an_underside_is_off_by_what_cures_below_and_what_is_missing_above() -> None:

@@ -17,7 +17,7 @@ from builders import executed
 import laserpath
 from laserpath.base.arrays import Floats
 from laserpath.base.overlay import minus, union, within
-from laserpath.design.target import rasterise
+from laserpath.design.target import grid_for, rasterise
 from laserpath.measure.columns import Columns, CuredPart, Curing
 from laserpath.measure.part import COLUMN_PIXELS, thickness_of
 from laserpath.physics.absorption import Absorption
@@ -64,7 +64,7 @@ def test_an_overhang_prints_through_by_less_than_20_um() -> None:
 def doses() -> list[Floats]:
     """Of the layers, lowest first, as the controller executes the joined program."""
     run = executed(table().program, PROCESS)
-    grid = depth.grid_for(table().stack.whole, PROCESS.spot, COLUMN_PIXELS)
+    grid = grid_for(table().stack.whole, PROCESS.spot, COLUMN_PIXELS)
     model, found = usual_model(grid, PROCESS.spot), []
     for z, _ in TABLE:
         here = np.abs(run.xyz[1:, 2] - z) < 1e-6
@@ -78,7 +78,7 @@ def doses() -> list[Floats]:
 @pytest.mark.slow
 def test_what_is_told_is_what_the_program_cures() -> None:
     """Executed as a whole, and added up from its light."""
-    grid = depth.grid_for(table().stack.whole, PROCESS.spot, COLUMN_PIXELS)
+    grid = grid_for(table().stack.whole, PROCESS.spot, COLUMN_PIXELS)
     stack = table().stack
     solid = [rasterise(stack.drawn[number], grid).coverage >= 0.5 for number in stack.plan_of]
     curing = Curing(Columns.of(grid, solid, np.full(len(TABLE), H), 0.1), CURVE)
@@ -94,7 +94,7 @@ def test_layers_gel_by_their_own_light_above_what_is_solid() -> None:
     """All but a twentieth of what is not at an edge has D_c in its own turn."""
     for k, dose in enumerate(doses()):
         inside = LEG.buffer(-0.06) if k <= 6 else TOP.buffer(-0.06)
-        grid = depth.grid_for(table().stack.whole, PROCESS.spot, COLUMN_PIXELS)
+        grid = grid_for(table().stack.whole, PROCESS.spot, COLUMN_PIXELS)
         x, y = np.meshgrid(grid.x(), grid.y())
         own = dose[shapely.contains_xy(inside, x, y)]
         if k != 6:  # the first one that is written over nothing, whose dose is what is left to give
@@ -148,7 +148,7 @@ def test_bottom_layers_get_more_light_inside_and_have_walls_as_before() -> None:
     done = laserpath.plan_layers(TABLE, strong, QUICK).in_depth
     assert done is not None
     assert done.cured.excess < 1.2 * in_depth().cured.excess
-    grid = depth.grid_for(table().stack.whole, PROCESS.spot, COLUMN_PIXELS)
+    grid = grid_for(table().stack.whole, PROCESS.spot, COLUMN_PIXELS)
     inside = shapely.contains_xy(LEG.buffer(-0.1), *np.meshgrid(grid.x(), grid.y()))
     for program, lowest in ((done.programs[0], True), (done.programs[2], False)):
         dose = usual_model(grid, PROCESS.spot).dose(program.executed)[inside] / CURVE.critical_dose
@@ -197,7 +197,7 @@ def cured(part: Callable[[], Layers]) -> tuple[CuredPart, CuredPart]:
     done = laserpath.plan_layers(part(), PROCESS, PLANNED)
     plain = replace(PROCESS, resin=replace(CURVE, e_c=None, penetration_depth=None))
     alone = laserpath.plan_layers(part(), plain, PLANNED)
-    grid = depth.grid_for(alone.stack.whole, PROCESS.spot, COLUMN_PIXELS)
+    grid = grid_for(alone.stack.whole, PROCESS.spot, COLUMN_PIXELS)
     model, drawn = usual_model(grid, PROCESS.spot), alone.stack.drawn
     solid = [rasterise(one, grid).coverage >= 0.5 for one in drawn]
     doses = [np.maximum(model.dose(one.shipped.executed), 0.0) for one in alone.each]
@@ -238,7 +238,7 @@ def test_a_resin_that_bleaches_prints_through_less_if_that_is_known() -> None:
     plain = laserpath.plan_layers(stairs(), PROCESS, PLANNED)
     assert known is not None
     assert plain.in_depth is not None
-    grid = depth.grid_for(plain.stack.whole, PROCESS.spot, COLUMN_PIXELS)
+    grid = grid_for(plain.stack.whole, PROCESS.spot, COLUMN_PIXELS)
     model, drawn = usual_model(grid, PROCESS.spot), plain.stack.drawn
     solid = [rasterise(one, grid).coverage >= 0.5 for one in drawn]
     layers = plain.stack.plan_of

@@ -29,7 +29,7 @@ def shelf() -> laserpath.LayerPlans:
 
 def placed() -> PlacedPart:
     stack = shelf().stack
-    return PlacedPart(stack.whole, stack.layers, stack.settings)
+    return PlacedPart(stack.whole, stack.layers)
 
 
 @pytest.mark.slow
