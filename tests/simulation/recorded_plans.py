@@ -119,6 +119,22 @@ class HostRecording(Recording):
         return HOSTS / f"{self.design}.{self.window}.{self.delay}.npz"
 
 
+@dataclass(frozen=True)
+class KnownHostRecording(HostRecording):
+    """A run of a gear that was planned for its host."""
+
+    @property
+    def text(self) -> str:
+        """The program."""
+        file = HOSTS / f"known.{self.window}.{self.delay}.{self.controller}.gcode.gz"
+        return gzip.decompress(file.read_bytes()).decode()
+
+    @property
+    def steps_file(self) -> Path:
+        """The record of its steps and levels."""
+        return HOSTS / f"known.{self.window}.{self.delay}.npz"
+
+
 RECORDINGS = tuple(
     Recording(design, controller, steps)
     for controller, recorded in STEPS.items()
@@ -131,6 +147,11 @@ HOST_RECORDINGS = tuple(
     HostRecording("gear", "grbl", 250, window, delay)
     for window in ("characters", "lines")
     for delay in (0, 1, 4, 16)
+)
+
+KNOWN_HOSTS = tuple(
+    KnownHostRecording(one.design, one.controller, one.steps, one.window, one.delay)
+    for one in HOST_RECORDINGS
 )
 
 
@@ -200,5 +221,6 @@ if __name__ == "__main__":
     pages.write_between_markers(ROOT / "docs" / "gcode.md", "plans", table)
     head = ["sent by", "delay", "run time, recorded", "by the model", "mean edge error, recorded",
             "by the model", "largest dose, recorded", "by the model"]  # fmt: skip
-    table = pages.table(head, [_host_row(recording) for recording in HOST_RECORDINGS])
-    pages.write_between_markers(ROOT / "docs" / "gcode.md", "hosts", table)
+    for place, hosts in (("hosts", HOST_RECORDINGS), ("known hosts", KNOWN_HOSTS)):
+        table = pages.table(head, [_host_row(recording) for recording in hosts])
+        pages.write_between_markers(ROOT / "docs" / "gcode.md", place, table)

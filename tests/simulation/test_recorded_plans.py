@@ -7,7 +7,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from recorded_plans import HOST_RECORDINGS, RECORDINGS, HostRecording, Recording, agreement
+from recorded_plans import (
+    HOST_RECORDINGS,
+    KNOWN_HOSTS,
+    RECORDINGS,
+    HostRecording,
+    KnownHostRecording,
+    Recording,
+    agreement,
+)
 
 from laserpath.measure.window import disturbances
 from laserpath.simulation import simulate
@@ -60,11 +68,12 @@ def test_without_its_steps_klippers_model_is_wrong() -> None:
 HOSTED = ("characters-16ms",)
 """Those that are fast."""
 
-LARGEST = {"characters": 0.03, "lines": 0.15}
-"""Of the largest dose. Line by line a head that starves stops for 25 ms, in the model at other moves."""
+STARVED = ("characters-16ms", *(f"lines-{delay}ms" for delay in (0, 1, 4, 16)))
+"""Where the head waits for lines. At which moves hangs on microseconds: with bytes of 84.4 to 87.2 µs, as
+controllers have, GRBL itself has largest doses of 3.6 to 4.5 with 0 ms, and 3.6 to 4.2 with 1 ms."""
 
-STOPPED = {"lines-4ms": 0.004}
-"""FWHM, of the mean edge error; else 0.002."""
+STOPPED = {"lines-4ms": 0.008}
+"""FWHM, of the mean edge error; else 0.002. GRBL itself has 0.044 to 0.055 with such bytes."""
 
 
 @pytest.mark.parametrize(
@@ -76,11 +85,24 @@ STOPPED = {"lines-4ms": 0.004}
 )
 def test_a_slow_host_starves_a_plan_as_it_starved_the_firmware(recording: HostRecording) -> None:
     found = agreement(recording)
-    epe, largest = STOPPED.get(str(recording), 0.002), LARGEST[recording.window]
+    epe, largest = STOPPED.get(str(recording), 0.002), 0.15 if str(recording) in STARVED else 0.03
     assert found.model.figures.epe_mean == pytest.approx(found.real.figures.epe_mean, abs=epe)
     assert found.model.figures.dose_max == pytest.approx(found.real.figures.dose_max, rel=largest)
     model, real = found.run_time
     assert model == pytest.approx(real, rel=0.025)
+
+
+@pytest.mark.parametrize(
+    "recording",
+    [pytest.param(one, id=str(one), marks=[] if one.delay == 1 else pytest.mark.slow) for one in KNOWN_HOSTS],
+)
+def test_a_plan_that_knows_its_host_is_executed_as_the_model_says(recording: KnownHostRecording) -> None:
+    """It asks for no more moves than arrive, so that nothing hangs on microseconds."""
+    found = agreement(recording)
+    assert found.model.figures.epe_mean == pytest.approx(found.real.figures.epe_mean, abs=0.001)
+    assert found.model.figures.dose_max == pytest.approx(found.real.figures.dose_max, rel=0.015)
+    model, real = found.run_time
+    assert model == pytest.approx(real, rel=0.002)
 
 
 @pytest.mark.slow(2)
