@@ -123,7 +123,7 @@ def inputs_of(given: Mapping[str, Any], program: str = STDIN) -> Inputs:
     chosen = {name: value for name, value in given.items() if value is not None and value != ()}
     file = project.load(given["project"]) if given["project"] else project.beside(given["design"])
     head = None if file else _in_head(program)
-    saved = file.of(given["design"]) if file else head.values if head else {}
+    saved = file.of(given["design"]) if file else head.of(given["design"]) if head else {}
     values = request.over(saved, chosen)
     if (file or head) and not given["quiet"]:
         of = f"of {file.path}" if file else f"in the head of {program}"

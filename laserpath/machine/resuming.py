@@ -149,9 +149,11 @@ class Resumption:
         if layer is None:
             return
         heights = [figure(z, 5) for z in dict.fromkeys((*layer.way.z.tolist(), layer.z))]
+        several = layer.count > 1
+        where = f"in layer {layer.number} of {layer.count}" if several else f"at Z {figure(layer.z, 5)} mm"
         yield (
-            f"It goes on in layer {layer.number} of {layer.count}, after what the program does before that "
-            f"layer, dark: Z goes to {' and to '.join(heights)} mm."
+            f"It goes on {where}, after what the program does before that{' layer' * several}, dark: Z goes "
+            f"to {' and to '.join(heights)} mm."
         )
 
 

@@ -275,11 +275,16 @@ def test_a_program_is_simulated_where_its_plan_has_it(tmp_path, monkeypatch, cap
     monkeypatch.chdir(tmp_path)
     Path("board.gbr").write_text(BOARD)
     assert run(*QUICK, "-q") == 0
-    assert run("simulate", "board.gcode", "--design", "board.gbr", "--json") == 0
+    assert run("simulate", "board.gcode", "--design", "board.gbr", "--origin", "auto", "--json") == 0
     read = capsys.readouterr()
     assert read.err.count("board.gbr names no page") == 1
     assert "lies elsewhere" not in read.err
-    assert json.loads(read.out)["executed"]["iou"] > 0.5
+    found = json.loads(read.out)["executed"]["iou"]
+    assert found > 0.5
+    assert run("simulate", "board.gcode", "--design", "board.gbr", "--json") == 0
+    read = capsys.readouterr()
+    assert "with the settings in the head of board.gcode" in read.err
+    assert json.loads(read.out)["executed"]["iou"] == found
 
 
 def test_a_board_s_layer_is_not_mirrored_in_a_page_that_it_does_not_have():
