@@ -23,7 +23,7 @@ from laserpath.config import project, request
 if TYPE_CHECKING:
     from laserpath.simulation import Choices, PlacedPart, Simulation
     from laserpath.simulation.comparison import Comparison, FigureRow
-    from laserpath.types import Design, Process, Settings
+    from laserpath.types import Design, Heights, Process, Settings
 
 
 STAGES = ("reading", "executing", "exposing", "measuring", "drawing")
@@ -169,19 +169,33 @@ def _inputs_of_part(given: Mapping[str, Any], values: Mapping[str, Any], inputs:
         check_part(inputs.process.resin)
         part = PlacedPart(stack.whole, stack.layers, stack.hanging)
         return replace(inputs, part=part, process=stack.process)
-    near = [area for z, area in stack.layers if abs(z + stack.process.machine.focus - height) < _SAME_Z]
-    if not near:
+    machine, bed = stack.process.machine, stack.process.machine.heights
+    # A program along a bed has the height of its middle there, which is said to be that of the layer.
+    apart = [
+        abs(z + machine.focus + (0.0 if bed is None else _middle_of(bed, area)) - height)
+        for z, area in stack.layers
+    ]
+    nearest = apart.index(min(apart))
+    if apart[nearest] >= (_SAME_Z if bed is None else stack.z[0] / 2):
         raise InputError(
             f"{file} has no layer at Z {height:g} mm: its {len(stack.z)} layers are at {stack.z[0]:g} to "
             f"{stack.z[-1]:g} mm"
         )
-    area = near[0]
+    area = stack.layers[nearest][1]
     if inputs.process.resin.e_c is not None:
         area = replace(area, warnings=(*area.warnings, _ALONE))
     # It is where it is exposed already, as large as it is exposed.
     resin = replace(inputs.process.resin, shrinkage=(0.0, 0.0, 0.0), development_bias=0.0)
     settings = replace(inputs.settings, origin="own", offset=(0.0, 0.0))
     return replace(inputs, design=area, process=replace(inputs.process, resin=resin), settings=settings)
+
+
+def _middle_of(bed: Heights, area: Design) -> float:
+    """mm, the height of a bed in the middle of an area."""
+    import numpy as np
+
+    x0, y0, x1, y1 = area.bounds
+    return float(bed.at(np.array([[(x0 + x1) / 2, (y0 + y1) / 2]]))[0])
 
 
 def _in_head(program: str) -> project.Project | None:

@@ -148,7 +148,7 @@ class Resumption:
         layer = self.layer
         if layer is None:
             return
-        heights = [figure(z, 5) for z in dict.fromkeys((*layer.way.z.tolist(), layer.z))]
+        heights = [figure(z, 5) for z in dict.fromkeys(layer.way.z.tolist())]
         several = layer.count > 1
         where = f"in layer {layer.number} of {layer.count}" if several else f"at Z {figure(layer.z, 5)} mm"
         yield (
