@@ -18,8 +18,9 @@ Analysis 56, 2809, 2012): their ends x solve, with T Student's distribution func
 
     Σ_k w_k T_ν_k((x − θ_k)/s_k) = 2.5 % and 97.5 %.
 
-Where one candidate has all the weight, that is its own interval; where several share it, it holds them all. A
-round candidate has the aspect 1 for certain.
+Where one candidate has all the weight, that is its own interval. Where the sizes do not tell the profile, the
+weights of few sizes are off, too: the interval is then widened to hold that of each profile with 5 % of them.
+A round candidate has the aspect 1 for certain.
 """
 
 from __future__ import annotations
@@ -192,9 +193,15 @@ def _stripe(one: Candidate, places: Floats, y: Floats) -> Floats:
 def estimates_of(candidates: Sequence[Candidate], choice: Candidate) -> Iterator[Estimate]:
     """The values of the choice, and intervals that hold all candidates."""
     unknowns = choice.solution.unknowns
+    likely = [profile for profile, weight in weights_of(candidates).items() if weight > 1 - SURE]
+    each = [[one for one in candidates if one.profile == profile] for profile in likely]
     for name, theta in zip(unknowns.names, choice.solution.theta, strict=True):
-        ends = _interval([(one.weight, *_distribution(one.solution, name)) for one in candidates])
-        value, low, high = (float(unknowns.value(name, x)) for x in (theta, *ends))
+        ends = [
+            end
+            for shapes in (candidates, *(each if len(each) > 1 else ()))
+            for end in _interval([(one.weight, *_distribution(one.solution, name)) for one in shapes])
+        ]
+        value, low, high = (float(unknowns.value(name, x)) for x in (theta, min(ends), max(ends)))
         yield Estimate(name, value, min(low, value), max(high, value))
 
 
