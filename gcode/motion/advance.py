@@ -21,9 +21,8 @@ from gcode.controllers.common import Executed
 from gcode.controllers.interface import Controller
 from gcode.errors import GcodeError
 from gcode.motion.correction import at_peak, inserted, prepared, with_energies
-from gcode.motion.execution import execute
+from gcode.motion.execution import execute, move_rates
 from gcode.motion.lag import Lag, lagged
-from gcode.motion.link import move_rates
 from gcode.motion.response import Board
 from gcode.move import Bools, Floats, Ints, Kind, Moves
 

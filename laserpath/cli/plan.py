@@ -258,7 +258,7 @@ def stack_of(
     """The layers of a part, placed on the machine. given: options as given.  values: with the project's."""
     from laserpath.design import tolerance_for
     from laserpath.design.part import files_like, is_layout, is_stack, load_part, load_stack
-    from laserpath.machine.shrinkage import scales
+    from laserpath.machine.placement import scales
     from laserpath.planning import stacked
 
     machine = process.machine

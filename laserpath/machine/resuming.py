@@ -33,7 +33,6 @@ from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.errors import InputError, figure, one_line
 from laserpath.base.quantities import place as written
 from laserpath.machine.gate import verified, verified_by_pieces
-from laserpath.machine.layered import climbs, layer_rows
 from laserpath.machine.program import EYE_SAFETY, MachineProgram, execute, moves_from_zero
 from laserpath.machine.rest import rested
 from laserpath.physics import optics
@@ -546,3 +545,17 @@ def _back(moves: gcode.Moves, u: float, way: float, allowed: Bools) -> float:
         way -= here
         row, share = row - 1, 1.0
     return float(row + 1) if share == 1.0 else u
+
+
+def layer_rows(moves: gcode.Moves) -> Indices:
+    """(L+1,) rows at which layers begin, and the end: after the last light before Z moves alone, dark."""
+    lit = np.flatnonzero(moves.on)
+    before = np.unique(np.searchsorted(lit, np.flatnonzero(climbs(moves))))
+    begins = lit[before[(before > 0) & (before < len(lit))] - 1] + 1
+    return np.concatenate([[0], begins, [len(moves)]])
+
+
+def climbs(moves: gcode.Moves) -> Bools:
+    """(N,) whether Z moves alone, dark."""
+    flat = (np.diff(moves.xy, axis=0) == 0).all(axis=1)
+    return flat & (np.diff(moves.z) != 0) & ~moves.on

@@ -47,8 +47,7 @@ from laserpath.machine import convert
 from laserpath.machine.powers import drop_dark, share_of_speed
 from laserpath.machine.program import MachineProgram
 from laserpath.measure.columns import Columns, CuredPart
-from laserpath.measure.part import PartCure, columns_of
-from laserpath.measure.surface import Filling, Surface, Voxels
+from laserpath.measure.surface import Filling, PartCure, Surface, Voxels, columns_of
 from laserpath.physics import optics
 from laserpath.physics.absorption import Absorption
 from laserpath.physics.dose import DoseModel, usual_model

@@ -17,8 +17,8 @@ from laserpath.base.quantities import decimals
 from laserpath.config import project as project_file
 from laserpath.machine import convert, framing
 from laserpath.machine.heights import said
+from laserpath.machine.placement import in_words
 from laserpath.machine.program import EYE_SAFETY, MachineProgram
-from laserpath.machine.shrinkage import in_words
 from laserpath.physics import optics
 from laserpath.physics.dose.uneven import range_of
 from laserpath.report import toolpath_svg

@@ -41,11 +41,10 @@ from laserpath.design.target import grid_for
 from laserpath.machine import convert
 from laserpath.machine.gate import verified_by_pieces
 from laserpath.machine.heights import check_bed, write_time
-from laserpath.machine.placement import check_fits, origin_of, to_expose, zero_of
+from laserpath.machine.placement import check_fits, origin_of, scales, to_expose, zero_of
 from laserpath.machine.program import MachineProgram
 from laserpath.machine.rest import pieces, rested
-from laserpath.machine.shrinkage import scales
-from laserpath.measure.part import COLUMN_PIXELS, thickness_of
+from laserpath.measure.surface import COLUMN_PIXELS, thickness_of
 from laserpath.physics import optics
 from laserpath.planning.costs import PlanStep
 from laserpath.planning.depth import (

@@ -1,8 +1,8 @@
 """A program of a part, of any tool: all layers are executed and exposed, and what they cure is measured.
 
 Light goes on below the layer that it is meant for, so that a layer alone says little. What the light of all
-layers cures is found as for a plan (`measure.part`): a plan's own program gets the figures of the plan. Each
-layer is executed from the rest with which it begins; equal ones that follow each other are exposed once.
+layers cures is found as for a plan (`measure.surface`): a plan's own program gets the figures of the plan.
+Each layer is executed from the rest with which it begins; equal ones that follow each other are exposed once.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ from laserpath.base.errors import InputError, figure, one_line
 from laserpath.design.supports import Unsupported
 from laserpath.machine import convert
 from laserpath.machine.heights import FOLLOWS
-from laserpath.machine.layered import layer_rows
 from laserpath.machine.program import execute, lagged, moves_from_zero
+from laserpath.machine.resuming import layer_rows
 from laserpath.measure.columns import CuredPart
-from laserpath.measure.part import PartCure, columns_of, thickness_of
-from laserpath.measure.surface import Filling, Surface, Voxels
+from laserpath.measure.surface import Filling, PartCure, Surface, Voxels, columns_of, thickness_of
 from laserpath.physics import optics
 from laserpath.physics.dose import usual_model
 from laserpath.report.part import PartData, part_page

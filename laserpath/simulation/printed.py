@@ -18,7 +18,7 @@ all depend on width and dose in the same ratio, either explains them, and the ne
 δ and s are about what was known before, so that a second photograph corrects the first. It is weighed as one
 of all: with N = CᵀWC of its edges, whose sight is left free, n photographs before it have added about n N.
 
-What is photographed has been developed, and has shrunk (`machine.shrinkage`): an edge that is cured at x is
+What is photographed has been developed, and has shrunk (`machine.placement`): an edge that is cured at x is
 seen at S (x + b n), with S = diag(1 − s_x, 1 − s_y) and b outward from what stays. So edges are looked for b
 further out, and with p = A′ x of what is cured, A = A′ S⁻¹ is the sight of the print, whose pixels have the
 given size and whose axes are square. Marks are printed with the design: their places are those in the

@@ -143,7 +143,7 @@ class Resin:
     kinetics: its reaction through time, which then decides what cures; a plan begins with the critical dose.
     shrinkage: (x, y, z), shares by which what is cured becomes shorter; swelling is below 0.
     development_bias: mm, by which edges of what stays lie farther out after development than where the dose
-    is critical. Both are compensated in what is exposed (`laserpath.machine.shrinkage`).
+    is critical. Both are compensated in what is exposed (`laserpath.machine.placement`).
     bottom_layers: the lowest layers of a part, which get bottom_exposure critical doses, so that they
     hold to the plate.
     source: of the doses, where they are published and were not measured with this laser.

@@ -12,7 +12,7 @@ import laserpath
 from laserpath import InputError
 from laserpath.base.overlay import differing, minus
 from laserpath.design.reading import Reading
-from laserpath.machine.shrinkage import compensated
+from laserpath.machine.placement import compensated
 from laserpath.planning import stacked
 from laserpath.planning.output import header_of_parts
 from laserpath.planning.relief.target import from_image

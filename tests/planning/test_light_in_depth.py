@@ -19,7 +19,7 @@ from laserpath.base.arrays import Floats
 from laserpath.base.overlay import minus, union, within
 from laserpath.design.target import grid_for, rasterise
 from laserpath.measure.columns import Columns, CuredPart, Curing
-from laserpath.measure.part import COLUMN_PIXELS, thickness_of
+from laserpath.measure.surface import COLUMN_PIXELS, thickness_of
 from laserpath.physics.absorption import Absorption
 from laserpath.physics.dose import usual_model
 from laserpath.planning import depth

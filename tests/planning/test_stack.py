@@ -27,7 +27,7 @@ from laserpath.machine import convert
 from laserpath.machine.gate import verified
 from laserpath.machine.heights import write_time
 from laserpath.machine.rest import one_after_another
-from laserpath.measure.part import thickness_of
+from laserpath.measure.surface import thickness_of
 from laserpath.planning import stack as stacks
 from laserpath.planning.stack import forecast_stack, same, searched, stacked
 from laserpath.types import Design, Kinetics, LayerChange, Machine, Process, Resin, Settings, Spot
