@@ -19,8 +19,9 @@ Analysis 56, 2809, 2012): their ends x solve, with T Student's distribution func
     Σ_k w_k T_ν_k((x − θ_k)/s_k) = 2.5 % and 97.5 %.
 
 Where one candidate has all the weight, that is its own interval. Where the sizes do not tell the profile, the
-weights of few sizes are off, too: the interval is then widened to hold that of each profile with 5 % of them.
-A round candidate has the aspect 1 for certain.
+interval is widened to hold that of each profile with 5 % of the weight or more. That is our own, and meant to
+be conservative: of charts of some 30 sizes the average alone held an ellipse's unknowns in 93.0 to 95.7 %,
+with it in 94.3 to 96.0 % (`tests/calibration/intervals.py`). A round candidate has the aspect 1 for certain.
 """
 
 from __future__ import annotations
@@ -199,7 +200,9 @@ def estimates_of(candidates: Sequence[Candidate], choice: Candidate) -> Iterator
         ends = [
             end
             for shapes in (candidates, *(each if len(each) > 1 else ()))
-            for end in _interval([(one.weight, *_distribution(one.solution, name)) for one in shapes])
+            for parts in [_known(shapes, name)]
+            if parts or shapes is candidates
+            for end in _interval(parts)
         ]
         value, low, high = (float(unknowns.value(name, x)) for x in (theta, min(ends), max(ends)))
         yield Estimate(name, value, min(low, value), max(high, value))
@@ -213,12 +216,15 @@ def _distribution(solution: FitSolution, name: str) -> tuple[float, float, float
     return float(solution.theta[k]), max(float(solution.error[k]), _CERTAIN), float(solution.freedom[k])
 
 
+def _known(shapes: Sequence[Candidate], name: str) -> list[tuple[float, float, float, float]]:
+    """Weight, value, error and degrees of freedom of those candidates whose sizes tell an unknown."""
+    each = ((one.weight, *_distribution(one.solution, name)) for one in shapes)
+    return [one for one in each if one[0] > _NONE and np.isfinite(one[2])]
+
+
 def _interval(parts: Sequence[tuple[float, float, float, float]]) -> tuple[float, float]:
     """Ends for weights, values, errors and degrees of freedom."""
-    weight, theta, error, freedom = (
-        np.array(column)
-        for column in zip(*(p for p in parts if p[0] > _NONE and np.isfinite(p[2])), strict=True)
-    )
+    weight, theta, error, freedom = (np.array(column) for column in zip(*parts, strict=True))
     weight = weight / weight.sum()
     tails = ((1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2)
     ends = []

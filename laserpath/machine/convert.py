@@ -243,7 +243,7 @@ def slow_host(machine: Machine) -> tuple[str, ...]:
     return (
         f"the host {' and '.join(ways)}, so the link carries {carried:.0f} moves/s instead of "
         f"{machine.segment_rate:g}: paths have fewer moves, and are slower where there are many; "
-        f"{_remedies(machine)} would make up for it",
+        f"{_remedies(machine)} would help",
     )
 
 

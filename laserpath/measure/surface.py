@@ -92,8 +92,8 @@ class Walls:
         self._absorption = Absorption.of(resin)
         self._scenes: dict[int, Scene] = {}
         empty = np.zeros(0, np.float32)
-        self._last: tuple[Design | None, Floats, NDArray[np.float32], NDArray[np.float32]] = (
-            None, np.zeros((0, 0)), empty, empty,
+        self._last: tuple[Design | None, float, Floats, NDArray[np.float32], NDArray[np.float32]] = (
+            None, 0.0, np.zeros((0, 0)), empty, empty,
         )  # fmt: skip
         self._sizes: list[NDArray[np.float32]] = []
         self._areas: list[NDArray[np.float32]] = []
@@ -101,11 +101,13 @@ class Walls:
     def add(self, drawn: Design, columns: Columns, k: int, at_top: Floats) -> None:
         """Layer k. at_top: (rows, columns) mJ/mm², E + L at its top.
 
-        A layer of the same area and, but for `_ALIKE`, the same light as the one before has the same walls.
+        A layer as thick as the one before, of the same area and, but for `_ALIKE`, the same light, has the
+        same walls.
         """
         thick = float(columns.thickness[k])
         most = _ALIKE * self._resin.critical_dose
-        if self._last[0] is not drawn or np.abs(at_top - self._last[1]).max() > most:
+        alike = self._last[0] is drawn and self._last[1] == thick
+        if not alike or np.abs(at_top - self._last[2]).max() > most:
             scene = self._scenes.get(id(drawn))
             if scene is None:
                 while len(self._scenes) >= _SCENES:
@@ -115,8 +117,8 @@ class Walls:
             edges = judged(edge_errors(dose, scene), dose, scene)
             length = drawn.area.length / max(len(edges.epe), 1)
             sizes = np.abs(edges.epe).astype(np.float32)
-            self._last = drawn, at_top, sizes, np.full(len(edges.epe), length, np.float32)
-        _, _, sizes, lengths = self._last
+            self._last = drawn, thick, at_top, sizes, np.full(len(edges.epe), length, np.float32)
+        *_, sizes, lengths = self._last
         if self._sizes and self._sizes[-1] is sizes:
             self._areas[-1] = self._areas[-1] + thick * lengths
         else:

@@ -180,8 +180,9 @@ class _LayerDoses:
         """((rows, columns) mJ/mm², seconds) of the rows of a layer; equal layers have the same array."""
         moves = self._read.moves.span(first, last)
         start = int(np.argmax(moves.on))
-        path = (moves.xy[start:], moves.power[start:], moves.speed[start:], moves.kind[start:])
-        key = b"".join(one.tobytes() for one in path)
+        # All that its dose depends on: where it is in Z, and in how many characters it came, it does not.
+        columns = moves.xy, moves.power, moves.speed, moves.kind, moves.centre, moves.dwell, moves.dynamic
+        key = b"".join(one[start:].tobytes() for one in columns)
         run = self._executed(moves, first)
         dose = next((one for known, one in self._made if known == key), None)
         if dose is None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from laserpath import InputError, Process, Spot
 from laserpath.calibration import Estimate, Item, Measured, Measurements, Options, fit
 from laserpath.calibration.estimates import first_guess, solve
 from laserpath.calibration.model import Data, Physics, SizeModel, Unknowns
-from laserpath.calibration.shapes import Candidate, chosen, edge_error
+from laserpath.calibration.shapes import Candidate, chosen, edge_error, estimates_of
 from laserpath.types import FITTED_PROFILES, Resin
 
 QUICK = Options(spot="airy", elliptical=False, speed=TRUE.speed)
@@ -396,3 +398,20 @@ def test_widths_that_are_all_too_strong_are_refused_without_a_warning_of_numpy()
     for robust in (False, True):
         with pytest.raises(InputError, match="the critical dose is undetermined"):
             fit(strong, Options(fwhm=0.08, width_error=0.003, robust=robust))
+
+
+def test_a_profile_whose_sizes_do_not_tell_an_unknown_does_not_widen_its_interval() -> None:
+    """Two profiles of equal weight, of which one has no error for the second unknown."""
+    names = ("fwhm", "e_c")
+    unknowns = SimpleNamespace(names=names, value=lambda name, x: x)
+
+    def candidate(profile: str, error: list[float]) -> Any:
+        solution = SimpleNamespace(
+            unknowns=unknowns, theta=np.array([1.0, 2.0]), error=np.array(error), freedom=np.full(2, 20.0)
+        )
+        return SimpleNamespace(profile=profile, weight=0.5, solution=solution)
+
+    told, free = candidate("airy", [0.1, 0.1]), candidate("gaussian", [0.2, np.inf])
+    width, e_c = estimates_of([told, free], told)
+    assert width.high == pytest.approx(1 + 2.086 * 0.2, abs=1e-3), "Student's t of 20 degrees of freedom"
+    assert e_c.high == pytest.approx(2 + 2.086 * 0.1, abs=1e-3)

@@ -40,7 +40,10 @@ def test_the_head_is_where_the_firmware_had_it(name: str) -> None:
 @pytest.mark.parametrize("delay", [0, 1, 4, 16])
 @pytest.mark.parametrize(("name", "file"), [("circle", "circle_005_F50"), ("jagged", "jagged_F50")])
 def test_a_path_takes_as_long_as_the_host_makes_it(name: str, file: str, delay: int, window: str) -> None:
-    """Where each move waits for its line, with stops of 25 ms, GRBL itself takes 14.6 to 15.3 s."""
+    """Where each move waits for its line, with stops of 25 ms, GRBL itself takes 14.6 to 15.3 s.
+
+    The model takes 13.8 s there, 6 % less than the recording.
+    """
     path = DATA / "hosts" / f"{name}.{window}.{delay}.npz"
     if not path.exists():
         assert (name, delay < 16) == ("jagged", True)  # the host is fast enough: as with 0 ms
@@ -50,7 +53,7 @@ def test_a_path_takes_as_long_as_the_host_makes_it(name: str, file: str, delay: 
     first, last = execute(program.moves, host, characters=program.characters, power_levels=255).stepping
     stops = (name, delay, window) == ("circle", 16, "lines")
     with np.load(path) as recorded:
-        assert last - first == pytest.approx(float(recorded["last"]), rel=0.08 if stops else 0.02)
+        assert last - first == pytest.approx(float(recorded["last"]), rel=0.07 if stops else 0.02)
 
 
 @pytest.mark.parametrize("n", [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)])

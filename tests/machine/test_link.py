@@ -57,7 +57,7 @@ def test_what_would_help_is_said() -> None:
     (told,) = slow_host(machine)
     assert told.startswith("the host answers after 16 ms, so the link carries 162 moves/s instead of 250: ")
     assert told.endswith(
-        "a latency of 1 ms (FTDI's latency timer) or a card that the controller reads would make up for it"
+        "a latency of 1 ms (FTDI's latency timer) or a card that the controller reads would help"
     )
     (told,) = slow_host(replace(machine, host_window="lines"))
     assert "answers after 16 ms and sends line by line" in told

@@ -49,6 +49,20 @@ def test_layers_of_one_area_have_the_walls_of_their_own_light() -> None:
     assert found.area == pytest.approx(3 * BLOCK.length * H)
 
 
+def test_layers_that_are_not_as_thick_have_walls_of_their_own() -> None:
+    """The dose at half height is another one, though the light at the top is the same."""
+    distance = np.max([0.3 - X, X - 1.1, 0.3 - Y, Y - 0.9], axis=0)
+    dose = E_C * math.exp(H / 2 / D_P) * np.exp(-distance / 0.05)
+    thick = np.array([3 * H, H])
+    columns = Columns.of(GRID, [distance < 0] * 2, thick, fwhm=0.1)
+    walls, block = Walls(Spot(0.1), RESIN), Design(BLOCK)
+    for k in (1, 0):
+        walls.add(block, columns, k, dose)
+    found = walls.with_undersides([], GRID.pixel_area)
+    # 3 H, at its half height, is H farther down: 0.05 mm · H/D_p further in.
+    assert found.mean == pytest.approx(0.75 * 0.05 * H / D_P, abs=0.003)
+
+
 def test_an_underside_is_off_by_what_cures_below_and_what_is_missing_above() -> None:
     """Layers that each just cure themselves print through by D_p ln Σ e^(−j h/D_p)."""
     leg, top = X < 0.4, X < 5

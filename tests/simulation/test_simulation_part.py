@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 
 import pytest
 import shapely
 
+import gcode
 import laserpath
 from laserpath.base.errors import InputError
 from laserpath.simulation import PlacedPart, simulate_part
-from laserpath.types import LayerChange, Machine, Process, Resin, Settings, Spot
+from laserpath.simulation.part import _LayerDoses
+from laserpath.types import Grid, LayerChange, Machine, Process, Resin, Settings, Spot
 
 CURVE = Resin(critical_dose=0.085 * math.exp(0.5), e_c=0.085, penetration_depth=0.1)
 MACHINE = Machine(z_travel=(0.0, 40.0), layer_change=LayerChange("below", 1.0, settle=2.0))
@@ -30,6 +33,32 @@ def shelf() -> laserpath.LayerPlans:
 def placed() -> PlacedPart:
     stack = shelf().stack
     return PlacedPart(stack.whole, stack.layers)
+
+
+ROW = "G1 X0.2 S500 F300\n"
+LAYERS = {
+    "G2 X0.2 Y0.1 I0.1 J-0.05 S500 F300\n": "G2 X0.2 Y0.1 I0.1 J0 S500 F300\n",
+    ROW: "M4\n" + ROW,
+    ROW + "G4 P0.1\n": ROW + "G4 P0.4\n",
+}
+"""Layers, and others that differ in one way: the centre of an arc, the mode of the laser, a lit wait."""
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_a_layer_has_the_dose_of_an_earlier_one_if_both_are_alike(layer: str) -> None:
+    def dose(one: str, other: str) -> list[object]:
+        text = f"G21 G90\nM3\nG0 X0 Y0.1\nS500\n{one}S0\nM3\nG0 X0 Y0.1\nS500\n{other}S0\nM5\n"
+        program = gcode.read(text, gcode.dialect("grbl"), 1000, start=(0, 0))
+        moves = program.moves
+        cut = next(k for k in range(len(moves) // 2, len(moves)) if not moves.on[k])
+        source = SimpleNamespace(moves=moves, program=program)
+        doses = _LayerDoses(source, PROCESS, Grid((-0.2, -0.2), 0.02, (40, 40)))
+        return [doses.of(0, cut)[0], doses.of(cut, len(moves))[0]]
+
+    first, second = dose(layer, layer)
+    assert first is second
+    first, second = dose(layer, LAYERS[layer])
+    assert first is not second
 
 
 @pytest.mark.slow
