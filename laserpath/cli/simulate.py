@@ -150,7 +150,8 @@ def inputs_of(given: Mapping[str, Any], program: str = STDIN) -> Inputs:
 
 
 _ALONE = "this is one layer by itself: the light of the layers above it, which cures it too, is not in it"
-_OF_DRAWINGS = ("aligned", "sensitivity", "depth", "max_epe")
+_OF_DRAWINGS = ("aligned", "depth", "max_epe")
+"""Options without effect on all layers of a part, besides those that no part has."""
 
 
 def _inputs_of_part(given: Mapping[str, Any], values: Mapping[str, Any], inputs: Inputs) -> Inputs:
@@ -224,6 +225,13 @@ def _only_with_a_design(given: Mapping[str, Any]) -> None:
     for name in ("--max-epe", "--sensitivity", *(names.split()[0] for names in DRAWN["Design"])):
         if given[name.removeprefix("--").replace("-", "_")]:
             raise click.UsageError(f"{name} needs a design; give it with --design FILE.")
+
+
+def _check_programs(*files: str) -> None:
+    """Raise InputError for a program that is missing, before anything is said of the design."""
+    for file in files:
+        if file != STDIN and not Path(file).exists():
+            limits.content(Path(file), "program")
 
 
 def program_of(file: str) -> tuple[Path | bytes, str]:
@@ -301,13 +309,14 @@ def simulate(context: click.Context, /, file: str, **given: Any) -> None:
     """Compute what FILE, a G-code program from any tool, cures on a machine and resin.
 
     Writes FILE.simulation.html, the report, and FILE.cured.svg, the cured outline. With --design it also
-    measures how far that is from the design, or, if that is a part, what all of its layers cure. `-` reads
-    stdin.
+    measures how far that is from the design. If that is a part, it measures what all of its layers cure, and
+    writes the report alone. `-` reads stdin.
     """
     from laserpath.base.files import check_folder, check_places
 
     folder = check_folder(given["output"])
     talk = show.Talk(quiet=given["quiet"], verbose=given["verbose"])
+    _check_programs(file)
     inputs = inputs_of(given, file)
     if inputs.part is not None:
         _simulate_part(file, inputs, given, folder, talk)
@@ -418,6 +427,7 @@ def compare(programs: tuple[str, ...], **given: Any) -> None:
         raise click.UsageError(f"{len(programs)} program cannot be compared; give two or more.")
     folder = check_folder(given["output"])
     talk = show.Talk(quiet=given["quiet"], verbose=given["verbose"])
+    _check_programs(*programs)
     if given["design"] is not None and is_part(given["design"], given) and given["z"] in (None, "all"):
         raise InputError(
             f"{given['design']} is a part, and compare sets programs of a drawing side by side: compare one "

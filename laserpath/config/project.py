@@ -33,6 +33,8 @@ IN_HEAD = f"{NAME}, to plan this again:"
 """The comment before the project in the head of a program."""
 _COMMENTS = re.compile(r"(?:[ \t]*[;(][^\n]*\n)*")
 """The comments with which a program begins."""
+_OF_ITS_DESIGN = ("layers", "layer", "unit", "pixel")
+"""Options that say what is in a file: another file has other layers, and its own unit."""
 _TABLES = ("machine", "resin", "spot")
 _ITEM = re.compile(r"""(\{\w+ = )?("(?:\\.|[^"\\])*"|[^\[\]{},\s]+)((?(1)[^}]*\}))""")
 """An item of a list: a string or a number, also as the first value of a table, with what is around it."""
@@ -47,12 +49,13 @@ class Project:
     values: Mapping[str, Any]
 
     def of(self, design: str | Path | None) -> Mapping[str, Any]:
-        """The values for a design beside it: its layers are those of the design that it names."""
-        if design is None or self.design is None or "layers" not in self.values:
+        """The values for a design beside it, without what is said of the file of the design that it names."""
+        if design is None or self.design is None:
             return self.values
-        if os.path.realpath(design) == os.path.realpath(self.design):
+        own, other = (Path(os.path.realpath(one)) for one in (self.design, design))
+        if own == other or own.name == other.name:  # a program that was moved names its design elsewhere
             return self.values
-        return {name: value for name, value in self.values.items() if name != "layers"}
+        return {name: value for name, value in self.values.items() if name not in _OF_ITS_DESIGN}
 
 
 def beside(design: str | Path | None) -> Project | None:

@@ -133,12 +133,28 @@ def _design(design: Design | None, fwhm: float) -> Iterator[Record]:
         yield "Alignment", [(printable(name), printable(text)) for name, text in rows]
 
 
+_CHANGE_UNITS = {
+    "lift": "mm", "lift_speed": "mm/s", "wait": "s", "settle": "s",
+    "sweep_from": "mm", "sweep_to": "mm", "sweep_speed": "mm/s",
+}  # fmt: skip
+"""Units of what a machine does between layers, where numbers of different kinds stand in one line."""
+
+
+def _of_a_change(name: str, value: object) -> str:
+    """`lift speed 4 mm/s`, `sweep from (0, 4) mm`"""
+    shown = f"({', '.join(map(_value, value))})" if isinstance(value, tuple) else _value(value)
+    return " ".join(filter(None, (name.replace("_", " "), shown, _CHANGE_UNITS.get(name))))
+
+
 def _value(value: object) -> str:
     if isinstance(value, tuple):
         return " × ".join(_value(v) for v in value)
     if isinstance(value, float):
         return f"{value:.10g}"
-    if isinstance(value, LayerChange | Kinetics | gcode.motion.Shaper):
+    if isinstance(value, LayerChange):
+        own = (f for f in fields(value) if getattr(value, f.name) != f.default)
+        return ", ".join(_of_a_change(f.name, getattr(value, f.name)) for f in own) or "none"
+    if isinstance(value, Kinetics | gcode.motion.Shaper):
         own = (f for f in fields(value) if getattr(value, f.name) != f.default)
         return (
             ", ".join(f"{f.name.replace('_', ' ')} {_value(getattr(value, f.name))}" for f in own) or "none"

@@ -119,7 +119,7 @@ def test_a_warning_of_the_mesh_is_given_once_and_a_file_is_named_once(
     assert refused("plan", "no.stl", "--layer", "0.25mm", *QUICK).count("no.stl") == 1
 
 
-def test_the_head_of_its_program_names_the_machine_that_it_is_for(capsys: Captured, refused: Refused) -> None:
+def test_the_head_of_its_program_names_the_machine_that_it_is_for(capsys: Captured) -> None:
     """Which travels in Z; the default one does not say that it does."""
     assert run("plan", "part.stl", "--layer", "0.25mm", *QUICK) == 0
     capsys.readouterr()
@@ -144,6 +144,8 @@ def test_its_program_is_simulated_and_resumed_with_what_its_head_says(
     assert "has no layer at Z 0.4 mm" in refused(
         "simulate", "part.gcode", "--design", "part.stl", "--z", "0.4"
     )
+    with_sensitivity = ("simulate", "part.gcode", "--design", "part.stl", "--sensitivity")
+    assert "--sensitivity is for drawings, and part.stl is a part" in refused(*with_sensitivity)
     assert "part.stl is a part, and compare" in refused(
         "compare", "part.gcode", "part.gcode", "--design", "part.stl"
     )

@@ -167,6 +167,7 @@ def test_a_doubtful_file_is_exposed_with_a_warning(folder: Path, capsys: Capture
     ("arguments", "words"),
     [
         (["missing.nc"], "cannot be read: No such file"),
+        (["missing.nc", "--design", "missing.stl"], "program 'missing.nc' cannot be read"),
         (["."], "cannot be read: Is a directory"),
         ([], "Missing argument"),
         (["empty.nc"], "'empty.nc' is empty"),

@@ -144,6 +144,16 @@ def test_options_override_the_project(folder: Path, monkeypatch: pytest.MonkeyPa
     assert second.size == pytest.approx((5, 7.5))
 
 
+def test_what_it_says_of_its_design_s_file_does_not_hold_for_another(tmp_path: Path) -> None:
+    """Such as how thick the layers of a part are. A program that was moved still knows its design by name."""
+    (tmp_path / project.NAME).write_text('design = "box.stl"\nlayer = "50um"\nunit = "mm"\niterations = 3\n')
+    made = project.load(tmp_path / project.NAME)
+    assert (
+        {*made.of(tmp_path / "box.stl")} == {*made.of("elsewhere/box.stl")} == {"layer", "unit", "iterations"}
+    )
+    assert {*made.of(tmp_path / "one-layer.svg")} == {"iterations"}
+
+
 @pytest.mark.slow
 def test_a_project_holds_for_every_design_beside_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / project.NAME).write_text("iterations = 3\n")

@@ -140,7 +140,9 @@ def test_what_the_machine_does_between_layers_is_said_in_words() -> None:
         (machine,) = (dict(rows) for title, rows in records(process, None, None) if title == "Machine")
         return machine["layer_change"]
 
-    assert said(LayerChange("below", 3.0, settle=1.5)) == "light below, lift 3, settle 1.5"
+    assert said(LayerChange("below", 3.0, settle=1.5)) == "light below, lift 3 mm, settle 1.5 s"
+    swept = LayerChange(sweep_from=(0.0, 4.0), sweep_to=(6.0, 4.0), sweep_speed=20.0)
+    assert said(swept) == "sweep from (0, 4) mm, sweep to (6, 4) mm, sweep speed 20 mm/s"
     assert said(LayerChange()) == "none"
 
 

@@ -302,10 +302,11 @@ def _check_swallowed(fields: tuple[Field, ...], table: Mapping[str, Any]) -> Non
         own = {key for one in field.within for key in one.keys}
         lost = [key for key in inner if key in beside and key not in own]
         if lost:
-            more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
+            others = len(lost) - 1
+            more = f" and {others} more {'keys' if others > 1 else 'key'}" if others else ""
             raise InputError(
-                f"{lost[0]!r}{more} below [{field.name}] belong to that table, as all keys below it do: "
-                f"move [{field.name}] with its own keys to the end of the file"
+                f"in TOML {lost[0]!r}{more} below [{field.name}] {'count' if others else 'counts'} as part "
+                f"of it: move [{field.name}] with its own keys to the end of the file"
             )
 
 
