@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -111,10 +111,10 @@ class Inputs:
     part: PlacedPart | None = None
 
 
-def inputs_of(given: Mapping[str, Any], program: str = STDIN) -> Inputs:
+def inputs_of(given: Mapping[str, Any], *programs: str) -> Inputs:
     """The inputs that options give; the project file gives those that are missing.
 
-    program: in the head of which there may be the project with which it was planned, if there is no file.
+    programs: in whose heads there may be the project with which they were planned, if there is no file.
     """
     from laserpath.simulation import Choices
 
@@ -122,11 +122,12 @@ def inputs_of(given: Mapping[str, Any], program: str = STDIN) -> Inputs:
         _only_with_a_design(given)
     chosen = {name: value for name, value in given.items() if value is not None and value != ()}
     file = project.load(given["project"]) if given["project"] else project.beside(given["design"])
-    head = None if file else _in_head(program)
+    head = None if file else _in_heads(programs)
     saved = file.of(given["design"]) if file else head.of(given["design"]) if head else {}
     values = request.over(saved, chosen)
     if (file or head) and not given["quiet"]:
-        of = f"of {file.path}" if file else f"in the head of {program}"
+        heads = f"in the head of {programs[0]}" if len(programs) == 1 else "in the heads of all programs"
+        of = f"of {file.path}" if file else heads
         click.echo(f"laserpath: with the settings {of}", err=True)
     process, settings = request.process_and_settings_of(values)
     choices = Choices(
@@ -161,26 +162,24 @@ def _inputs_of_part(given: Mapping[str, Any], values: Mapping[str, Any], inputs:
 
     file, height = given["design"], inputs.choices.height
     stack = stack_of(Path(file), given, values, inputs.process, inputs.settings)
+    machine, bed = stack.process.machine, stack.process.machine.heights
+    # A program along a bed has the height of its middle there, which is said to be that of the layer.
+    each = [z + machine.focus + (0.0 if bed is None else _middle_of(bed, area)) for z, area in stack.layers]
     if not isinstance(height, float):
         if idle := [name for name in _OF_DRAWINGS if given.get(name)]:
             raise InputError(
                 f"--{idle[0].replace('aligned', 'align').replace('_', '-')} is for drawings, and {file} is a "
-                "part: leave it out, or compare one of its layers, as by --z 0.05"
+                f"part: leave it out, or compare one of its layers, as by --z {each[0]:g}"
             )
-        check_part(inputs.process.resin)
+        check_part(inputs.process.resin, each[0])
         part = PlacedPart(stack.whole, stack.layers, stack.hanging)
         return replace(inputs, part=part, process=stack.process)
-    machine, bed = stack.process.machine, stack.process.machine.heights
-    # A program along a bed has the height of its middle there, which is said to be that of the layer.
-    apart = [
-        abs(z + machine.focus + (0.0 if bed is None else _middle_of(bed, area)) - height)
-        for z, area in stack.layers
-    ]
+    apart = [abs(z - height) for z in each]
     nearest = apart.index(min(apart))
     if apart[nearest] >= (_SAME_Z if bed is None else stack.z[0] / 2):
         raise InputError(
-            f"{file} has no layer at Z {height:g} mm: its {len(stack.z)} layers are at {stack.z[0]:g} to "
-            f"{stack.z[-1]:g} mm"
+            f"{file} has no layer at Z {height:g} mm: its {len(each)} layers are at {each[0]:g} to "
+            f"{each[-1]:g} mm"
         )
     area = stack.layers[nearest][1]
     if inputs.process.resin.e_c is not None:
@@ -197,6 +196,16 @@ def _middle_of(bed: Heights, area: Design) -> float:
 
     x0, y0, x1, y1 = area.bounds
     return float(bed.at(np.array([[(x0 + x1) / 2, (y0 + y1) / 2]]))[0])
+
+
+def _in_heads(programs: Sequence[str]) -> project.Project | None:
+    """The project in the heads of all programs: what all of them say; None if their machines differ."""
+    heads = [head for program in programs if (head := _in_head(program)) is not None]
+    if not heads or len(heads) < len(programs):
+        return None
+    own = heads[0].values
+    same = {name: own[name] for name in own if all(one.values.get(name) == own[name] for one in heads)}
+    return replace(heads[0], values=same) if len(heads) == 1 or "machine" in same else None
 
 
 def _in_head(program: str) -> project.Project | None:
@@ -429,11 +438,10 @@ def compare(programs: tuple[str, ...], **given: Any) -> None:
     talk = show.Talk(quiet=given["quiet"], verbose=given["verbose"])
     _check_programs(*programs)
     if given["design"] is not None and is_part(given["design"], given) and given["z"] in (None, "all"):
-        raise InputError(
-            f"{given['design']} is a part, and compare sets programs of a drawing side by side: compare one "
-            "of its layers, as by --z 0.05; `laserpath simulate` measures all layers of one program"
-        )
-    inputs = inputs_of({"max_epe": None, "sensitivity": False, **given})
+        raise _part_compared(given["design"])
+    inputs = inputs_of({"max_epe": None, "sensitivity": False, **given}, *programs)
+    if inputs.part is not None:
+        raise _part_compared(given["design"])
     if inputs.design is not None:
         talk.tell(show.in_short(inputs.design))
     count = len(programs) * (len(STAGES) - 1) + 1
@@ -460,6 +468,14 @@ def compare(programs: tuple[str, ...], **given: Any) -> None:
         click.echo(show.json_of({**comparison.as_dict(), "files": list(map(str, written))}))
     elif not given["quiet"]:
         _comparison_summary(comparison, written)
+
+
+def _part_compared(file: str) -> InputError:
+    return InputError(
+        f"{file} is a part, and compare sets programs of a drawing side by side: compare one of its layers, "
+        "by --z with its height in mm, and by --layer and --machine unless the head of each says them; "
+        "`laserpath simulate` measures all layers of one program"
+    )
 
 
 def _comparison_summary(comparison: Comparison, written: Iterable[Path]) -> None:

@@ -36,6 +36,8 @@ from laserpath.types import Design, Grid, Process, Resin
 
 _SAME_Z = 2e-3
 """mm, by which the Z of a program's layer may be off that of the part's."""
+_RETURNED = 5e-4
+"""mm, half of a program's last digit, by which Z may be off where a layer is left and entered again."""
 _KEPT = 3
 """Different layers whose doses are kept for equal ones below: more take more memory."""
 
@@ -112,13 +114,17 @@ def path_of_part(name: str, folder: str | Path = ".") -> Path:
     return Path(folder) / f"{Path(name).stem}.simulation.html"
 
 
-def check_part(resin: Resin) -> None:
-    """Raise InputError unless it is known what the light of all layers cures in a resin."""
+def check_part(resin: Resin, z: float) -> None:
+    """Raise InputError unless it is known what the light of all layers cures in a resin.
+
+    z: mm, of a layer that can be simulated alone.
+    """
     if resin.e_c is None or resin.tone != "negative":
         why = "is a positive resist" if resin.tone != "negative" else "has no working curve"
         raise InputError(
-            f"resin {resin.name!r} {why}, so what the light of all layers cures is not known: simulate one "
-            "layer, as by --z 0.05, or put e_c_mJ_per_cm2, penetration_depth_um and layer_um into its profile"
+            f"resin {resin.name!r} {why}, so what the light of all layers cures is not known: simulate "
+            f"one layer, as by --z {z:g}, or put e_c_mJ_per_cm2, penetration_depth_um and layer_um into "
+            "its profile"
         )
 
 
@@ -136,7 +142,7 @@ def simulate_part(
     part: as it is placed on the machine.  dialect, s_max: as in `Choices`.
     Raises InputError for a program that cannot be read or has other layers, and without a working curve.
     """
-    check_part(process.resin)
+    check_part(process.resin, part.layers[0][0] + process.machine.focus)
     read = source.read(program, process.machine, dialect, s_max, name)
     process = replace(process, machine=read.machine)
     rows = _rows_of(read, part, process)
@@ -153,14 +159,31 @@ def simulate_part(
 
 
 def _rows_of(read: Source, part: PlacedPart, process: Process) -> list[tuple[int, int]]:
-    """The rows of each layer of the part. Raises InputError if the program has other layers."""
-    moves, machine = read.moves, process.machine
-    pairs = list(pairwise(layer_rows(moves).tolist()))
-    first = [first + int(np.argmax(moves.on[first:end])) for first, end in pairs]
-    heights, each = moves.z[[row + 1 for row in first]] - machine.focus, [z for z, _ in part.layers]
+    """The rows of each layer of the part. Raises InputError if the program has other layers.
+
+    A tool may lift Z between two strokes of a layer: what is lit at the same height is one layer. Along a bed
+    heights say nothing of that.
+    """
+    moves, machine, each = read.moves, process.machine, [z for z, _ in part.layers]
     along = machine.heights is not None or any(line.startswith(FOLLOWS) for line in read.head)
+    rows = layer_rows(moves)
+    first = [start + int(np.argmax(moves.on[start:end])) for start, end in pairwise(rows.tolist())]
+    heights = moves.z[np.array(first) + 1] - machine.focus
+    if not along:
+        begins = np.append(True, np.abs(np.diff(heights)) > _RETURNED)
+        rows, heights = np.append(rows[:-1][begins], rows[-1]), heights[begins]
+    pairs = list(pairwise(rows.tolist()))
     if len(pairs) == len(each) and (along or np.abs(heights - each).max() <= _SAME_Z):
         return pairs
+    off = np.abs(heights[:, None] - each) > _SAME_Z
+    missing = np.array(each)[off.all(axis=0)] + machine.focus
+    if not along and len(missing) and not off.all(axis=1).any():
+        z, had = float(heights[0]) + machine.focus, len(each) - len(missing)
+        raise InputError(
+            f"{read.name!r} has {had} of the {len(each)} layers of {part.whole.name!r}, and none at Z "
+            f"{source.listed(missing)} mm, so what the light of all layers cures is not known: simulate the "
+            f"whole program, or one layer, as by --z {z:g}"
+        )
     some = f"{len(pairs)} layers, Z {figure(float(heights[0]), 4)} to {figure(float(heights[-1]), 4)} mm"
     raise InputError(
         f"{read.name!r} has {some}, and {part.whole.name!r} has {len(each)}, {each[0]:g} to {each[-1]:g} mm: "

@@ -303,7 +303,7 @@ class ProgramLayer:
         """A sentence if the file has more than one height, with the one that was chosen."""
         if len(self.heights) == 1:
             return ()
-        some = f"{len(self.heights)} heights, Z {_listed(self.heights)} mm"
+        some = f"{len(self.heights)} heights, Z {listed(self.heights)} mm"
         if self.height is None:
             return (f"the file exposes at {some}: what falls at all of them is added up, all in focus",)
         return (
@@ -327,7 +327,7 @@ def layer(moves: gcode.Moves, height: Height = None, *, along: bool = False) -> 
         height = float(heights[np.argmin(first)])
     near = np.abs(heights - float(height)) <= _SAME
     if not near.any():
-        raise InputError(f"nothing is exposed at Z {height} mm; the file exposes at Z {_listed(heights)} mm")
+        raise InputError(f"nothing is exposed at Z {height} mm; the file exposes at Z {listed(heights)} mm")
     chosen = float(heights[near][0])
     return ProgramLayer(on & (np.abs(z - chosen) <= _SAME / 2), chosen, heights)
 
@@ -349,7 +349,7 @@ def _levelled(moves: gcode.Moves, on: Bools, along: bool) -> Floats:
     return levelled
 
 
-def _listed(heights: Floats) -> str:
+def listed(heights: Floats) -> str:
     """`0.1, 0.2 … 1.2`"""
     texts = [f"{round(z, 3):g}" for z in heights.tolist()]
     if len(texts) > _LISTED:

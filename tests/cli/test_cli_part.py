@@ -149,6 +149,14 @@ def test_its_program_is_simulated_and_resumed_with_what_its_head_says(
     assert "part.stl is a part, and compare" in refused(
         "compare", "part.gcode", "part.gcode", "--design", "part.stl"
     )
+    assert "leave it out, or compare one of its layers, as by --z 0.25" in refused(
+        "simulate", "part.gcode", "--design", "part.stl", "--align"
+    )
+    same = ("compare", "part.gcode", "part.gcode", "--design", "part.stl", "--z", "0.5", "--json")
+    assert run(*same) == 0, "machine and thickness are those in the heads"
+    told = capsys.readouterr()
+    assert "with the settings in the heads of all programs" in told.err
+    assert json.loads(told.out)["programs"][0]["executed"]["iou"] > 0.8
     assert run("resume", "part.gcode", "--after", "1.0s") == 0
     assert "after what the program does before that layer, dark: Z goes to 0.25 mm" in capsys.readouterr().err
     assert run("check", "part.resume.gcode", "--strict") == 0

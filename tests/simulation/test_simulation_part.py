@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 import shapely
+from builders import design
 
 import gcode
 import laserpath
@@ -21,6 +22,7 @@ CURVE = Resin(critical_dose=0.085 * math.exp(0.5), e_c=0.085, penetration_depth=
 MACHINE = Machine(z_travel=(0.0, 40.0), layer_change=LayerChange("below", 1.0, settle=2.0))
 PROCESS = Process(Spot(0.1), CURVE, MACHINE)
 QUICK = Settings(origin="design", initial="contour", iterations=0, pixels_per_fwhm=3.0)
+BOX = shapely.box(1.0, 1.0, 1.4, 1.2)
 LEG, TOP = shapely.box(0, 0, 0.4, 0.4), shapely.box(0, 0, 0.8, 0.4)
 SHELF = [(0.05, LEG), (0.1, LEG), (0.15, TOP), (0.2, TOP), (0.25, TOP)]
 
@@ -59,6 +61,46 @@ def test_a_layer_has_the_dose_of_an_earlier_one_if_both_are_alike(layer: str) ->
     assert first is second
     first, second = dose(layer, LAYERS[layer])
     assert first is not second
+
+
+def block(*heights: float, power: int = 15, hop: float = 0.0) -> str:
+    """A program of any tool: lines that fill 0.4 × 0.2 mm at each height. hop: mm, of Z between lines."""
+    lines = ["G17", "G21", "G90", "M4 S0"]
+    for z in heights:
+        lines.append(f"G0 Z{z:g}")
+        for k, y in enumerate((0.025, 0.075, 0.125, 0.175)):
+            start = f"G0 X1.03 Y{1 + y:g}"
+            lines += [f"G0 Z{z + hop:g}", start, f"G0 Z{z:g}"] if hop and k else [start]
+            lines += [f"G1 X1.37 Y{1 + y:g} S{power} F600"]
+    return "\n".join([*lines, "M5", ""])
+
+
+BLOCK = PlacedPart(
+    design(BOX, name="block"), tuple((z, design(BOX, name="block")) for z in (0.05, 0.1, 0.15))
+)
+
+
+def test_any_tool_s_program_cures_more_with_more_power_and_the_same_if_z_is_lifted_between_lines() -> None:
+    once, lifted, twice = (
+        simulate_part(program, PROCESS, BLOCK)
+        for program in (
+            block(0.05, 0.1, 0.15), block(0.05, 0.1, 0.15, hop=0.2), block(0.05, 0.1, 0.15, power=30)
+        )
+    )  # fmt: skip
+    assert once.warnings == ()
+    assert once.cured.wrong < 0.5 * once.cured.volume
+    assert twice.cured.excess > 1.2 * once.cured.excess
+    # Not quite: each line begins at rest, so its ends are a little brighter or darker.
+    assert lifted.cured.excess == pytest.approx(once.cured.excess, rel=0.05)
+    assert lifted.cured.missing == pytest.approx(once.cured.missing, abs=0.01 * once.cured.volume)
+    assert lifted.write_time > once.write_time
+
+
+def test_a_rest_of_a_part_names_the_layers_that_it_lacks() -> None:
+    with pytest.raises(InputError, match=r"has 2 of the 3 layers of 'block', and none at Z 0\.05 mm"):
+        simulate_part(block(0.1, 0.15), PROCESS, BLOCK)
+    with pytest.raises(InputError, match=r"simulate one layer, as by --z 0\.05, or put e_c"):
+        simulate_part(block(0.1), replace(PROCESS, resin=Resin()), BLOCK)
 
 
 @pytest.mark.slow
