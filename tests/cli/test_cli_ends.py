@@ -39,12 +39,13 @@ def chart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_file_that_cannot_be_written_is_named_before_anything_is_computed(
     chart: Path, arguments: tuple[str, ...], taken: str, refused: Refused
 ) -> None:
-    """No program is read either: b.gcode does not exist, and a.gcode has nothing to expose."""
+    """No program is executed either: those that there are have nothing to expose, which is refused."""
     (chart / "square.svg").write_text(
         '<svg xmlns="http://www.w3.org/2000/svg" width="2mm" height="1mm" viewBox="0 0 2 1">'
         '<path d="M0 0h1v1h-1z"/><path fill="red" d="M1 0h1v1h-1z"/></svg>'
     )
-    (chart / "a.gcode").write_text("")
+    for name in ("a.gcode", "b.gcode"):
+        (chart / name).write_text("")
     (chart / taken).touch()
     (chart / taken).chmod(0o444)
     before = sorted(chart.iterdir())
