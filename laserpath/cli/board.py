@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Sequence
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -277,6 +278,7 @@ def _announce(
     talk.tell(*show.placing(*each[0]))
     expected = [forecast(*one) for one in each]
     progress.tell_expected(Forecast.of_all(expected), talk)
+    talk.tell(*dict.fromkeys(said for one in each for said in show.ages(one.process, date.today())))
     meter.expect(*planning.reported_last(expected), noun="layer")
 
 

@@ -284,8 +284,8 @@ def _tiny(task: Task) -> tuple[str, ...]:
         return ()
     return (
         f"the whole design is {figure(fwhm / size, 2)} times smaller than the spot of "
-        f"{figure(1000 * fwhm)} µm: take a "
-        "smaller spot (--spot-fwhm), or a larger design (--scale) if its size is wrong",
+        f"{figure(1000 * fwhm)} µm: "
+        "take a smaller spot (--spot-fwhm), or a larger design if its unit is wrong",
     )
 
 

@@ -91,6 +91,8 @@ def _on_moments(sensitivity: Sensitivity) -> str:
     if sensitivity.doses is None:
         return ""
     low, high = map(number, sensitivity.doses)
+    if low == high:
+        return ""
     return (
         "Sent line by line, the head stops where tenths of a millisecond decide: the largest dose is "
         f"{low} to {high} × critical."

@@ -218,7 +218,9 @@ def test_each_layer_says_what_it_means_before_it_is_planned(
     Path("my.toml").write_text(profiles.text("machine", "grbl-diode-405"))
     with pytest.raises(Told):
         run("board", "b", *resin, "--rim", "0.5", "--layers", "top-mask,bottom-copper,top-copper")
-    told = [line for line in capsys.readouterr().err.splitlines() if "b-" in line and "from b-" in line]
+    said = capsys.readouterr().err
+    told = [line for line in said.splitlines() if "b-" in line and "from b-" in line]
+    assert said.count("the spot and the resin are not measured") == 1, "once for all layers"
     assert told[0].endswith("from b-F_Mask.gbr (by name); all but the board without its openings is exposed")
     assert told[1].endswith("all but the copper as drawn is exposed, and 0.5 mm around the board, mirrored")
     assert told[2].startswith("laserpath: b-top-copper: ")
