@@ -418,6 +418,17 @@ def moves_from_zero(moves: gcode.Moves, machine: Machine) -> gcode.Moves:
     return replace(way, z=moves.z[[0, 0]]) + moves
 
 
+def moves_of_part(moves: gcode.Moves, first: int, machine: Machine) -> gcode.Moves:
+    """Rows of a program from `first` on, after one move that brings the head there by itself.
+
+    That is one from the work zero if the program begins with them, or else a rest where they begin.
+    """
+    if first == 0:
+        return moves_from_zero(moves, machine)
+    kind = np.array([gcode.Kind.DWELL], np.int8)
+    return gcode.Moves(moves.xy[[0, 0]], np.zeros(1), np.ones(1), kind, z=moves.z[[0, 0]]) + moves
+
+
 def export(path: Toolpath, process: Process, passes: int = 1) -> gcode.Moves:
     """The moves to command so that the machine exposes `path`, in `passes` passes.
 

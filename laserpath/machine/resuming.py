@@ -28,12 +28,11 @@ from itertools import pairwise
 import numpy as np
 
 import gcode
-from gcode import Kind
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.errors import InputError, figure, one_line
 from laserpath.base.quantities import place as written
 from laserpath.machine.gate import verified, verified_by_pieces
-from laserpath.machine.program import EYE_SAFETY, MachineProgram, execute, moves_from_zero
+from laserpath.machine.program import EYE_SAFETY, MachineProgram, execute, moves_of_part
 from laserpath.machine.rest import rested
 from laserpath.physics import optics
 from laserpath.types import Machine, Point, Process
@@ -56,7 +55,7 @@ _LONG = 0.2
 _LISTED = 4
 _ARC = 0.002
 """mm, of chords from their arc, for distances."""
-_SAME_Z = 0.002
+SAME_Z = 0.002
 """mm, by which the Z of a place may be off: programs and displays give 0.001."""
 _AT_ONCE = 300_000
 """Moves of a program that are executed at once: more take more memory."""
@@ -348,12 +347,7 @@ class _Timeline:
     @classmethod
     def of(cls, moves: gcode.Moves, characters: Indices, first: int, process: Process) -> _Timeline:
         """That of moves from a row `first` on: 0, so that the head comes from the work zero, or a rest."""
-        if first == 0:
-            joined = moves_from_zero(moves, process.machine)
-        else:
-            kind = np.array([Kind.DWELL], np.int8)
-            stop = gcode.Moves(moves.xy[[0, 0]], np.zeros(1), np.ones(1), kind, z=moves.z[[0, 0]])
-            joined = stop + moves
+        joined = moves_of_part(moves, first, process.machine)
         run = execute(joined, np.append(0, characters), process)
         still = joined.still[run.row]
         # Within a row the way is passed by length, a dwell by time.
@@ -495,7 +489,7 @@ def _distances(chords: gcode.Moves, ended: Ended) -> tuple[Floats, Floats]:
     share = np.clip(share, 0, 1)
     off = start + share[:, None] * along - place
     away = np.hypot(*off[:, :2].T)
-    return np.where(np.abs(off[:, 2]) > _SAME_Z, np.inf, away) if high else away, share
+    return np.where(np.abs(off[:, 2]) > SAME_Z, np.inf, away) if high else away, share
 
 
 def _runs(near: Indices, before: Floats, share: Floats, length: Floats, fwhm: float) -> list[Indices]:

@@ -16,15 +16,14 @@ from typing import Any
 import numpy as np
 
 import gcode
-from gcode import Kind
 from laserpath.base import files
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError, figure, one_line
 from laserpath.design.supports import Unsupported
 from laserpath.machine import convert
 from laserpath.machine.heights import FOLLOWS
-from laserpath.machine.program import execute, lagged, moves_from_zero
-from laserpath.machine.resuming import layer_rows
+from laserpath.machine.program import execute, lagged, moves_of_part
+from laserpath.machine.resuming import SAME_Z, layer_rows
 from laserpath.measure.columns import CuredPart
 from laserpath.measure.surface import Filling, PartCure, Surface, Voxels, columns_of, thickness_of
 from laserpath.physics import optics
@@ -34,8 +33,6 @@ from laserpath.simulation import source
 from laserpath.simulation.source import Program, Source
 from laserpath.types import Design, Grid, Process, Resin
 
-_SAME_Z = 2e-3
-"""mm, by which the Z of a program's layer may be off that of the part's."""
 _RETURNED = 5e-4
 """mm, half of a program's last digit, by which Z may be off where a layer is left and entered again."""
 _KEPT = 3
@@ -173,9 +170,9 @@ def _rows_of(read: Source, part: PlacedPart, process: Process) -> list[tuple[int
         begins = np.append(True, np.abs(np.diff(heights)) > _RETURNED)
         rows, heights = np.append(rows[:-1][begins], rows[-1]), heights[begins]
     pairs = list(pairwise(rows.tolist()))
-    if len(pairs) == len(each) and (along or np.abs(heights - each).max() <= _SAME_Z):
+    if len(pairs) == len(each) and (along or np.abs(heights - each).max() <= SAME_Z):
         return pairs
-    off = np.abs(heights[:, None] - each) > _SAME_Z
+    off = np.abs(heights[:, None] - each) > SAME_Z
     missing = np.array(each)[off.all(axis=0)] + machine.focus
     if not along and len(missing) and not off.all(axis=1).any():
         z, had = float(heights[0]) + machine.focus, len(each) - len(missing)
@@ -219,8 +216,5 @@ class _LayerDoses:
     def _executed(self, moves: gcode.Moves, first: int) -> gcode.motion.Executed:
         """A layer, from the rest with which it begins; the first one from the work zero."""
         sent = self._read.program.characters[first : first + len(moves)]
-        stop = gcode.Moves(
-            moves.xy[[0, 0]], np.zeros(1), np.ones(1), np.array([Kind.DWELL], np.int8), z=moves.z[[0, 0]]
-        )
-        joined = stop + moves if first else moves_from_zero(moves, self._process.machine)
+        joined = moves_of_part(moves, first, self._process.machine)
         return execute(joined, np.append(0, sent), self._process)
