@@ -122,10 +122,9 @@ def inputs_of(given: Mapping[str, Any], *programs: str) -> Inputs:
         _only_with_a_design(given)
     chosen = {name: value for name, value in given.items() if value is not None and value != ()}
     file = project.load(given["project"]) if given["project"] else project.beside(given["design"])
-    head = None if file else _in_heads(programs)
-    saved = file.of(given["design"]) if file else head.of(given["design"]) if head else {}
-    values = request.over(saved, chosen)
-    if (file or head) and not given["quiet"]:
+    saved = file or _in_heads(programs)
+    values = request.over(saved.of(given["design"]), chosen) if saved else chosen
+    if saved and not given["quiet"]:
         heads = f"in the head of {programs[0]}" if len(programs) == 1 else "in the heads of all programs"
         of = f"of {file.path}" if file else heads
         click.echo(f"laserpath: with the settings {of}", err=True)

@@ -146,19 +146,26 @@ def _of_a_change(name: str, value: object) -> str:
     return " ".join(filter(None, (name.replace("_", " "), shown, _CHANGE_UNITS.get(name))))
 
 
+def _named(name: str, value: object) -> str:
+    """`freq 50`"""
+    return f"{name.replace('_', ' ')} {_value(value)}"
+
+
+def _chosen(value: Any, said: Callable[[str, object], str]) -> str:
+    """The fields that are not as by default, each as `said` has it; 'none' without any."""
+    own = ((f.name, getattr(value, f.name)) for f in fields(value) if getattr(value, f.name) != f.default)
+    return ", ".join(said(name, one) for name, one in own) or "none"
+
+
 def _value(value: object) -> str:
     if isinstance(value, tuple):
         return " × ".join(_value(v) for v in value)
     if isinstance(value, float):
         return f"{value:.10g}"
     if isinstance(value, LayerChange):
-        own = (f for f in fields(value) if getattr(value, f.name) != f.default)
-        return ", ".join(_of_a_change(f.name, getattr(value, f.name)) for f in own) or "none"
+        return _chosen(value, _of_a_change)
     if isinstance(value, Kinetics | gcode.motion.Shaper):
-        own = (f for f in fields(value) if getattr(value, f.name) != f.default)
-        return (
-            ", ".join(f"{f.name.replace('_', ' ')} {_value(getattr(value, f.name))}" for f in own) or "none"
-        )
+        return _chosen(value, _named)
     return "none" if value is None else printable(str(value))
 
 
