@@ -99,6 +99,17 @@ def started(arguments: Sequence[str], setup: Callable[[], None], said: Path) -> 
         return child
     code = 99
     try:
+        code = run_child(arguments, setup, said)
+    except KeyboardInterrupt:  # before or after `main`, where Python's own handler is in force
+        code = 130
+    finally:
+        os._exit(code)
+
+
+def run_child(arguments: Sequence[str], setup: Callable[[], None], said: Path) -> int:
+    """Run the command line with its stderr in a file; return its exit code, with SIGINT blocked again."""
+    code = 99
+    try:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
         with open(said, "w", encoding="utf-8", buffering=1) as err:
             os.dup2(err.fileno(), 2)
@@ -107,10 +118,8 @@ def started(arguments: Sequence[str], setup: Callable[[], None], said: Path) -> 
             main(arguments)
     except SystemExit as end:
         code = int(end.code or 0)
-    except KeyboardInterrupt:  # before `main`, where Python's own handler is in force
-        code = 130
-    finally:
-        os._exit(code)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # none may come between here and the exit
+    return code
 
 
 def ended(child: int, seconds: float) -> int | None:
