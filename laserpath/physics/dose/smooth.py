@@ -143,7 +143,12 @@ def copies_of(grid: Grid, padded: Grid, spot: Spot, precision: str, tolerance: f
     ratio = nodes_apart(spot, gap, grid.pitch, tolerance)
 
     def kernel(x: Floats, y: Floats) -> Floats:
-        return -copies(spot, x, y, (period[1], period[0]), gap / 2)
+        if quadratic_form(spot)[1]:  # an ellipse that is turned
+            return -copies(spot, x, y, (period[1], period[0]), gap / 2)
+        # Even in x and in y: a quarter of the displacements tells all.
+        (wide, column), (high, row) = (np.unique(np.abs(one), return_inverse=True) for one in (x, y))
+        quarter = -copies(spot, wide[None, :], high[:, None], (period[1], period[0]), gap / 2)
+        return quarter[np.ix_(row.ravel(), column.ravel())]
 
     return SmoothField.of(grid, ratio, kernel, precision)
 
