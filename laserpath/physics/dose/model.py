@@ -19,7 +19,6 @@ from laserpath.base.checks import one_of
 from laserpath.base.compute.runtime import start
 from laserpath.base.errors import InputError
 from laserpath.physics import optics
-from laserpath.physics.dose.direct import direct_engine
 from laserpath.physics.dose.engines import TOLERANCE, Engine, SpotGradient, check, check_inside, check_memory
 from laserpath.physics.dose.fft import TILED_FROM, FftEngine, TiledEngine
 from laserpath.physics.dose.segments import PathGradient, Points, from_points, to_points
@@ -60,6 +59,8 @@ def engine(
     if method == "fft":
         return FftEngine(grid, spot, precision, tolerance)
     if method == "direct":
+        from laserpath.physics.dose.direct import direct_engine  # SciPy's splines, which plans do not need
+
         return direct_engine(grid, spot, precision, tolerance)
     check(grid, spot, precision, tolerance)
     check_memory(grid.shape, precision)
