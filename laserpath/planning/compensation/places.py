@@ -562,15 +562,20 @@ def _by_fields(whole: PlacesJob, lit: Bools, partition: Partition, model: DoseMo
     steps = np.zeros(whole.xy.shape, np.int64)
     full = float(energy_at_full_power(1.0, process.machine, scene.spot)) / scene.critical_dose
 
-    def exposed(shown: MovedPieces) -> Floats:
+    def per_length(shown: MovedPieces, changed: Bools) -> Floats:
         length = np.hypot(*np.diff(shown.ends, axis=0).T)
-        along = np.divide(shown.energy, length, out=np.zeros(len(length)), where=length > POINT)
-        return model.line_dose(shown.ends, full * along)
+        exposes = changed & (length > POINT)
+        return full * np.divide(shown.energy, length, out=np.zeros(len(length)), where=exposes)
 
     def light() -> Floats:
         if not steps.any():
             return whole.dose
-        return whole.dose + exposed(_shifted(pieces, steps * whole.step)) - exposed(pieces)
+        now = _shifted(pieces, steps * whole.step)
+        moved = (now.ends != pieces.ends).any(axis=1)
+        changed = moved[1:] | moved[:-1]
+        # What the pieces expose where they are less what they did where they were, as one path.
+        energy = [per_length(now, changed), [0.0], -per_length(pieces, changed)]
+        return whole.dose + model.line_dose(np.vstack([now.ends, pieces.ends]), np.concatenate(energy))
 
     def job(view: FieldView, part: RunPart, zero: Floats) -> JobOfField[PlacesJob]:
         own = MovedPieces(
