@@ -67,7 +67,7 @@ EDGE_WEIGHT, SHARP = 0.15, 1.2
 """Weight of the edge term in *refine*, and the final steepness of the threshold, relative to the resin's
 contrast. A larger weight favours edge position over area; a steeper threshold confines gradients to edges."""
 
-_SHAPED = 1e-2
+_SHAPED = 2e-2
 """Share of the loss that 20 iterations of *shape* have to gain for it to go on: *refine* does the rest. With
 0.3 % the prints of 18 designs are as true."""
 

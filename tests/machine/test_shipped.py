@@ -50,8 +50,8 @@ def executed(monkeypatch: pytest.MonkeyPatch) -> list[gcode.Moves]:
     return runs
 
 
-LEARNED = 3
-"""Programs that learning executes: with the first powers, and after each of two rounds of both."""
+LEARNED = 1 + ROUNDS["standard"]
+"""Programs that learning executes: with the first powers, and after each round of steps and powers."""
 
 
 @pytest.mark.slow

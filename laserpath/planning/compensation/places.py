@@ -574,8 +574,9 @@ def _by_fields(whole: PlacesJob, lit: Bools, partition: Partition, model: DoseMo
         moved = (now.ends != pieces.ends).any(axis=1)
         changed = moved[1:] | moved[:-1]
         # What the pieces expose where they are less what they did where they were, as one path.
-        energy = [per_length(now, changed), [0.0], -per_length(pieces, changed)]
-        return whole.dose + model.line_dose(np.vstack([now.ends, pieces.ends]), np.concatenate(energy))
+        energy = np.concatenate([per_length(now, changed), np.zeros(1), -per_length(pieces, changed)])
+        change: Floats = model.line_dose(np.vstack([now.ends, pieces.ends]), energy)
+        return np.add(whole.dose, change)
 
     def job(view: FieldView, part: RunPart, zero: Floats) -> JobOfField[PlacesJob]:
         own = MovedPieces(
