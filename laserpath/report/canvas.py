@@ -302,9 +302,10 @@ def _cured_rows(field: DoseRaster, design: Design | None, rows: slice) -> Pixels
     cured = cured_fraction(field.dose[first:last], 1.0)[rows.start - first : rows.stop - first]
     drawn = cured if design is None else coverage(design, field.grid.part(rows, slice(None)))
     right = np.minimum(cured, drawn)
-    shares = np.stack([right, cured - right, drawn - right, 1 - np.maximum(cured, drawn)], axis=-1)
+    shares = np.stack([right, cured - right, drawn - right, 1 - np.maximum(cured, drawn)])
     # Half a unit more, cut off, is the nearest one.
-    return (shares @ _MIXED + 0.5).astype(np.uint8)
+    mixed = (_MIXED.T @ shares.reshape(4, -1) + 0.5).astype(np.uint8)
+    return mixed.T.reshape(*right.shape, 3)
 
 
 WIDTH = 5.6

@@ -190,10 +190,10 @@ def page(exposed: ShownProgram, data: PageData | None, verdict: Verdict, text: P
     places: Sequence[Place] = marked(data.places, data.inspection, data.fwhm) if data else ()
     done = exposed.done
     report = data.report if data else None
-    # Most of it is numbers, without Python's lock: one half beside the other.
-    drawn = pool().submit(lambda: list(pictures.maps(exposed, places, done)) if text.illustrated else [])
+    # Most of it is numbers, without Python's lock: one part beside the other.
+    drawn = [pool().submit(draw) for draw in pictures.maps(exposed, places, done) if text.illustrated]
     charts = list(_charts(exposed, data, places, text))
-    numbers, maps = payload(exposed, places), drawn.result()
+    numbers, maps = payload(exposed, places), [one.result() for one in drawn]
     return str(template("template.html", bound=_bound).render(
         name=printable(text.name), subtitle=printable(text.subtitle),
         warnings=[printable(w) for w in text.warnings], verdict=_with(verdict, _answers(text, exposed)),

@@ -10,7 +10,8 @@ are in mm, edge errors in FWHM and µm.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import cycle
 
 import numpy as np
@@ -542,17 +543,20 @@ def _free_spot(
     return np.asarray(spots[int(np.argmax(np.minimum(room, 1)))])
 
 
-def maps(exposed: ShownProgram, places: Sequence[Place], done: str) -> Iterator[Picture]:
-    """Maps of path, cure and dose, and of the edge error if there is a design."""
+def maps(exposed: ShownProgram, places: Sequence[Place], done: str) -> Iterator[Callable[[], Picture]]:
+    """What draws maps of path, cure and dose, and of the edge error if there is a design: each takes a while.
+
+    They may be drawn at the same time.
+    """
     over = " over the design" if exposed.design else ""
-    yield Picture.from_svg(
+    yield lambda: Picture.from_svg(
         f"{'Design and toolpath' if exposed.design else 'Toolpath'}",
         toolpath_map(exposed),
         f"The moves of the laser{over}.",
         f"{'Grey is the design. ' if exposed.design else ''}The laser's moves are coloured by power.",
     )
-    yield cured(exposed, done)
-    yield Picture.from_svg(
+    yield partial(cured, exposed, done)
+    yield lambda: Picture.from_svg(
         "Dose",
         dose_map(exposed),
         "Map of the dose in critical doses.",
@@ -560,20 +564,25 @@ def maps(exposed: ShownProgram, places: Sequence[Place], done: str) -> Iterator[
         + (" The black one is the design." if exposed.design else ""),
     )
     if (made := exposed.process.spot.dose_map) is not None:
-        prints = f", told by {made.prints} print{'s' * (made.prints > 1)}" if made.prints else ""
-        yield Picture.from_svg(
-            "Where more or less of the dose acts",
-            evenness_map(exposed, made),
-            "Map of the share of the dose that acts at each place.",
-            f"From the spot's dose map{prints}. A plan makes up for it: where more acts, it exposes less.",
-        )
-    if exposed.design and exposed.edges:
-        yield Picture.from_svg(
+        yield partial(_evenness, exposed, made)
+    if (design := exposed.design) and (edges := exposed.edges):
+        yield lambda: Picture.from_svg(
             "Edge error along the contour",
-            epe_map(exposed.edges, exposed.design, exposed.process, places),
+            epe_map(edges, design, exposed.process, places),
             "Map of the edge placement error, worst places numbered.",
             "The numbers are those of the list of worst places.",
         )
+
+
+def _evenness(exposed: ShownProgram, made: DoseMap) -> Picture:
+    """What share of the dose acts at each place."""
+    prints = f", told by {made.prints} print{'s' * (made.prints > 1)}" if made.prints else ""
+    return Picture.from_svg(
+        "Where more or less of the dose acts",
+        evenness_map(exposed, made),
+        "Map of the share of the dose that acts at each place.",
+        f"From the spot's dose map{prints}. A plan makes up for it: where more acts, it exposes less.",
+    )
 
 
 def cured(exposed: ShownProgram, done: str) -> Picture:
