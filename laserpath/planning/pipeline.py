@@ -17,6 +17,7 @@ import shapely
 from laserpath import report
 from laserpath.base.compute import workers
 from laserpath.base.compute.beside import Beside
+from laserpath.base.compute.workers import meanwhile
 from laserpath.base.errors import InputError, one_line
 from laserpath.base.files import write_all
 from laserpath.base.plan_steps import PlanPart
@@ -226,11 +227,13 @@ def _finished(start: Toolpath, solution: Solution, task: Task, others: tuple[str
     design, process, settings, scene = task.design, task.process, task.settings, task.scene
     strong = too_strong(process, settings, design)
     warnings = (*strong, *others)
+    begun = _meanwhile_shipped(start, task)
     # Written again, even if a tolerance has measured its path: its header has the warnings, too.
     exposure = Exposure(_program(solution, task, warnings), scene, solution.toolpath)
-    first = Exposure(_shipped(start, task), scene, start).executed
     widths = sorted({*WIDTHS, settings.blur})
     measured = print_and_window(exposure, widths)
+    first = Exposure(begun(), scene, start).executed
+    del begun  # it holds what the start's execution is made of
     if worse := worse_than_start(measured[0], first, task):
         solution, warnings = replace(solution, toolpath=start, written=None), (*strong, worse, *others)
         exposure = Exposure(_shipped(start, task, warnings), scene, start)
@@ -289,6 +292,20 @@ def _program(solution: Solution, task: Task, warnings: Iterable[str] = ()) -> Ma
     lines = header(task.design, task.process, task.settings, warnings)
     moves = convert.to_moves(solution.written, task.machine)
     return MachineProgram.of_moves(moves, task.process, lines)
+
+
+def _meanwhile_shipped(path: Toolpath, task: Task) -> Callable[[], MachineProgram]:
+    """What gives the program of a path, which a worker makes and executes meanwhile if there are any."""
+    if is_alone(len(task.partition)):
+        return partial(_shipped, path, task)
+    return meanwhile(_executed, (run_out(path, task), task.process, task.settings.passes))
+
+
+def _executed(sent: tuple[Toolpath, Process, int]) -> MachineProgram:
+    """The program of a path without its text, already executed. sent: it, the process, the passes."""
+    program = MachineProgram.written(*sent)
+    _ = program.executed_parts, program.motion  # its parts keep these
+    return replace(program, text="")
 
 
 def _shipped(path: Toolpath, task: Task, warnings: Iterable[str] = ()) -> MachineProgram:

@@ -63,7 +63,7 @@ _AROUND_FWHM = 1.0
 """Width of the strip around the design, in FWHM."""
 _LIT = 0.05
 """Smallest dose that counts as exposed, in critical doses."""
-_COUNTED = 1 << 22
+_COUNTED = 1 << 20
 """Pixels of which a histogram tells the dose: of more, every second or third one each way."""
 _INSIDE, _OUTSIDE = "#5b7f95", "#e69f00"
 

@@ -58,7 +58,8 @@ class _Cluster:
         return int(sum(self.client.nthreads().values()))
 
 
-_state = SimpleNamespace(cluster=None, pool=None)
+_state = SimpleNamespace(cluster=None, pool=None, begun=deque())
+"""begun: the futures of what is done `meanwhile`, which keeps workers from tasks of `each`."""
 
 
 def worker_count() -> int:
@@ -102,7 +103,9 @@ def release() -> None:
 
 def meanwhile(function: Callable[[Task], Result], task: Task) -> Callable[[], Result]:
     """What gives function(task), with which a worker begins now; if that one dies, this process does it."""
-    return cache(partial(_result, function, task, _pool().submit(function, task)))
+    future = _pool().submit(function, task)
+    _state.begun.append(future)
+    return cache(partial(_result, function, task, future))
 
 
 def _result(function: Callable[[Task], Result], task: Task, future: Any) -> Result:
@@ -112,6 +115,13 @@ def _result(function: Callable[[Task], Result], task: Task, future: Any) -> Resu
         return future.result()
     except gone:
         return function(task)
+
+
+def _busy() -> int:
+    """How many of the things to be done meanwhile have not ended."""
+    while _state.begun and _state.begun[0].done():
+        _state.begun.popleft()
+    return len(_state.begun)
 
 
 def each(function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
@@ -129,7 +139,7 @@ def each(function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[
             task, coming = coming, next(left, _NONE)
             # The last one would wait in a worker's queue.
             most = _others() * (1 if coming is _NONE and shares else _AHEAD)
-            if shares and sum(not future.done() for _, future in waiting) >= most:
+            if shares and sum(not future.done() for _, future in waiting) + _busy() >= most:
                 done = Future[Result]()
                 with on_processors(1):  # the others are the workers'
                     done.set_result(function(task))
