@@ -79,16 +79,12 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The result of a job. missed: a sentence if the tolerance is missed, else empty.
-
-    reported: warnings that were printed already, when the design was read.
-    """
+    """The result of a job. missed: a sentence if the tolerance is missed, else empty."""
 
     warnings: tuple[str, ...]
     as_json: Callable[[], Mapping[str, Any]]
     summary: Callable[[], None]
     missed: str = ""
-    reported: tuple[str, ...] = ()
 
 
 def check_parts(file: str, given: Mapping[str, Any], values: Mapping[str, Any]) -> None:
@@ -144,7 +140,6 @@ def plan_parts(job: Job, meter: Meter) -> Made:
         as_json=lambda: _parts_json(plans, written, (*reported, *warnings)),
         summary=lambda: _parts_summary(plans, written),
         missed=show.tolerances_missed(by_name),
-        reported=reported,
     )
 
 
@@ -319,7 +314,6 @@ def plan_sliced(job: Job, meter: Meter) -> Made:
         as_json=lambda: slicer.part_json(done, written),
         summary=lambda: slicer.part_summary(done, written),
         missed=slicer.missed(done),
-        reported=stack.notes,
     )
 
 
@@ -494,9 +488,7 @@ def plan(context: click.Context, /, design: str | None, **given: Any) -> None:
         with progress.meter(hidden=given["quiet"]) as meter:
             interrupts.show_on(meter)
             made = _made(job, progress.of_one(meter, interrupts.on_progress), meter)
-    for sentence in made.warnings:
-        if sentence not in made.reported:
-            talk.warn(sentence)
+    talk.warn(*made.warnings)
     if not given["printed"]:
         talk.tell(*show.ages(process, date.today()))
     if given["json"]:
@@ -531,7 +523,7 @@ def _plan(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -
     job.talk.warn(*drawn.warnings)
     job.talk.tell(*show.placing(*one))
     one, learnt = _after_print(one, job, meter)
-    told = progress.expect(*one, job.talk, meter, sensitivity=job.given["sensitivity"])
+    progress.expect(*one, job.talk, meter, sensitivity=job.given["sensitivity"])
     planned = laserpath.plan(*one, progress=listen)
     planned = replace(planned, notes=(*planned.notes, *learnt))
     job.talk.more(f"the optimiser {planned.solution.result}")
@@ -546,7 +538,6 @@ def _plan(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -
         as_json=lambda: show.content(planned, written, warnings),
         summary=lambda: show.summary(planned, written),
         missed=show.tolerance_missed(planned),
-        reported=(*drawn.warnings, *told),
     )
 
 

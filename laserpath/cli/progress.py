@@ -332,18 +332,14 @@ def expect(
     meter: Meter,
     *,
     sensitivity: bool = False,
-) -> tuple[str, ...]:
-    """Print the forecast of a plan before it begins, with warnings about machine and computer.
-
-    Returns those that the plan has, too.
-    """
+) -> None:
+    """Print the forecast of a plan before it begins, with warnings about machine and computer."""
     from laserpath.planning import forecast
 
     work = forecast(design, process, settings)
     work = work.with_sensitivity if sensitivity else work
     meter.expect(work)
     tell_expected(work, talk)
-    return work.warnings
 
 
 def tell_expected(forecast: Forecast, talk: Talk) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from laserpath.base.errors import figure
+from laserpath.base.errors import figure, told_once
 
 if TYPE_CHECKING:
     from laserpath import Measurement, Plan
@@ -29,15 +29,16 @@ _LONG = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """Messages on stderr. quiet: only warnings.  verbose: more of them, with the time elapsed."""
+    """Messages on stderr, each sentence once. quiet: only warnings.  verbose: more, with the time elapsed."""
 
     quiet: bool = False
     verbose: bool = False
     start: float = field(default_factory=time.monotonic)
+    _said: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
     def tell(self, *sentences: str) -> None:
         """Print messages, unless quiet."""
-        for sentence in () if self.quiet else sentences:
+        for sentence in () if self.quiet else self._new(sentences):
             click.echo(f"laserpath: {self._clock()}{sentence}", err=True)
 
     def more(self, sentence: str) -> None:
@@ -47,9 +48,16 @@ class Talk:
 
     def warn(self, *sentences: str) -> None:
         """Print warnings, yellow on a terminal."""
-        for sentence in sentences:
+        for sentence in self._new(sentences):
             click.secho("laserpath: warning: ", err=True, nl=False, fg="yellow")
             click.echo(sentence, err=True)
+
+    def _new(self, sentences: Iterable[str]) -> Iterator[str]:
+        """Those that were not said yet."""
+        for sentence in sentences:
+            if sentence not in self._said:
+                self._said.add(sentence)
+                yield sentence
 
     def _clock(self) -> str:
         return f"{time.monotonic() - self.start:.1f} s: " if self.verbose else ""
@@ -305,10 +313,12 @@ def warnings(plan: Plan, *, frame: bool) -> Iterator[str]:
 
 
 def warnings_of_each(plans: Mapping[str, Plan], *, frame: bool) -> Iterator[str]:
-    """The same for plans with one zero, by name, without those of their designs, printed before."""
-    for name, one in plans.items():
-        told = one.design.warnings
-        yield from (f"{name}: {text}" for text in one.report.warnings if text not in told)
+    """The same for plans with one zero, each once; without those of their designs, printed before."""
+    names = list(plans)
+    new = [
+        [text for text in one.report.warnings if text not in one.design.warnings] for one in plans.values()
+    ]
+    yield from told_once(new, lambda few: ", ".join(names[k] for k in few))
     if frame:
         yield from _of_framing(next(iter(plans.values())))
 

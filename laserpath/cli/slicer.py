@@ -99,8 +99,7 @@ def slicer(context: click.Context, /, file: Path, **given: Any) -> None:
             done = planned(stack, given["settle"], talk, meter, interrupts.check)
         interrupts.check()
         write_all({file: done.program})
-    for sentence in done.warnings:
-        click.echo(f"laserpath: warning: {sentence}", err=True)
+    talk.warn(*done.warnings)
     if given["json"]:
         click.echo(show.json_of(_as_json(file, done)))
     elif not given["quiet"]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import shapely
 
 from laserpath import report
-from laserpath.base.errors import InputError, figure, one_line
+from laserpath.base.errors import InputError, figure, one_line, told_once
 from laserpath.base.files import write_all
 from laserpath.base.overlay import within
 from laserpath.config import project as project_file
@@ -74,7 +74,10 @@ class ColourPlans:
         """One program that exposes all of them in their order, dark in between; they must have one resin."""
         check_joined([one.process for one in self.plans])
         machine = self.plans[0].process.machine
-        told = (f"{one.design.name}: {text}" for one in self.plans for text in one.report.warnings)
+        names = [one.design.name for one in self.plans]
+        told = told_once(
+            [one.report.warnings for one in self.plans], lambda few: ", ".join(names[k] for k in few)
+        )
         parts = [
             (
                 f"{_part(one.design).kind} {one.design.name}",

@@ -29,7 +29,7 @@ from laserpath.base.arrays import Floats
 from laserpath.base.checks import a_list as check_list
 from laserpath.base.checks import number as check_number
 from laserpath.base.compute import workers
-from laserpath.base.errors import InputError, figure, one_line
+from laserpath.base.errors import InputError, figure, one_line, told_once
 from laserpath.base.files import write_all
 from laserpath.base.overlay import differing, union
 from laserpath.base.plan_steps import PlanPart
@@ -76,7 +76,6 @@ _DIMMING_BYTES = 180.0, 13.0
 """A pixel, of the dimming, and of each different layer; measured on the same part, with 2.1 GB in all."""
 _EXECUTED = 20
 """Layers that are executed at once for their time: more take more memory."""
-_LISTED = 5
 _THICKNESS = 0.05
 """Relative difference of thickness from which a warning says that one critical dose does not suit all."""
 
@@ -186,7 +185,7 @@ def _naming(z: float) -> Iterator[None]:
 class LayerPlans:
     """The result of `plan_layers`. program: G-code that exposes all layers.
 
-    each: the plans of the distinct layers of `stack`, as if alone.  warnings: without repetitions.
+    each: the plans of the distinct layers of `stack`, as if alone.  warnings: each once, with its layers.
     in_depth: what is exposed instead, if the resin's working curve is known: layers dimmed for the light of
     those above them.
     """
@@ -531,7 +530,7 @@ def plan_stack(
     plans = [each[number] for number in stack.plan_of]
     found = _in_depth(stack, plans, progress, keeping)
     warnings = (
-        *stack.notes, *_warnings(stack.z, plans), *_uneven(stack.z),
+        *stack.notes, *told_once([one.report.warnings for one in plans], layers_named), *_uneven(stack.z),
         *limits_of(stack.process.resin, thickness_of(stack.z)), *(found.warnings if found else ()),
     )  # fmt: skip
     program = _program(stack, _programs(plans, found), warnings, range(len(plans)))
@@ -655,15 +654,13 @@ def _pieces(
     return pieces(parts, machine, machine.layer_change)
 
 
-def _warnings(heights: Sequence[float], plans: Sequence[Plan]) -> tuple[str, ...]:
-    """The warnings of the layers' plans, without repetitions."""
-    by_plan: dict[tuple[int, str], str] = {}
-    for z, one in zip(heights, plans, strict=True):
-        for warning in one.report.warnings:
-            by_plan.setdefault((id(one), warning), f"layer at z {z:g} mm: {warning}")
-    sentences = list(by_plan.values())
-    more = len(sentences) - _LISTED
-    return (*sentences[:_LISTED], *((f"{more} more warnings of other layers",) if more > 0 else ()))
+def layers_named(layers: Sequence[int]) -> str:
+    """`layers 3 to 9 and 12`, counted from 1, of rising numbers from 0."""
+    ends = [k for k, one in enumerate(layers) if k + 1 == len(layers) or layers[k + 1] != one + 1]
+    runs = zip([0, *(end + 1 for end in ends[:-1])], ends, strict=True)
+    named = [f"{layers[a] + 1}" + (f" to {layers[b] + 1}" if b > a else "") for a, b in runs]
+    listed = " and ".join([", ".join(named[:-1]), named[-1]] if named[1:] else named)
+    return f"layer{'s' * (len(layers) > 1)} {listed}"
 
 
 def _uneven(heights: Sequence[float]) -> tuple[str, ...]:

@@ -224,3 +224,14 @@ def test_each_layer_says_what_it_means_before_it_is_planned(
     assert told[0].endswith("from b-F_Mask.gbr (by name); all but the board without its openings is exposed")
     assert told[1].endswith("all but the copper as drawn is exposed, and 0.5 mm around the board, mirrored")
     assert told[2].startswith("laserpath: b-top-copper: ")
+
+
+def test_what_the_machine_says_of_all_layers_is_told_once(capsys: Captured) -> None:
+    """A slow host, in the terminal and in the list of warnings: not for the forecast and each layer."""
+    text = profiles.text("machine", "grbl-diode-405")
+    Path("slow.toml").write_text(text.replace("# host_delay_ms = 1 ", "host_delay_ms = 16 "))
+    assert run("board", "s.zip", *QUICK, "--machine", "slow.toml", "--json") == 0
+    printed = capsys.readouterr()
+    assert printed.err.count("the host answers after 16 ms") == 1
+    (told,) = [one for one in json.loads(printed.out)["warnings"] if "the host" in one]
+    assert told.startswith("the host answers")

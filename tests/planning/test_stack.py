@@ -20,7 +20,7 @@ import laserpath
 from gcode import Kind
 from laserpath.base.arrays import Floats
 from laserpath.base.compute import runtime
-from laserpath.base.errors import InputError
+from laserpath.base.errors import InputError, told_once
 from laserpath.base.plan_steps import PlanPart
 from laserpath.config import project, request
 from laserpath.machine import convert
@@ -34,6 +34,7 @@ from laserpath.types import Design, Kinetics, LayerChange, Machine, Process, Res
 
 WIDE = Process(Spot(0.4), Resin(critical_dose=0.2), Machine())
 QUICK = Settings(initial="contour", iterations=2, pixels_per_fwhm=3.0)
+NEEDLE = shapely.union(shapely.box(0, 0, 2, 1), shapely.box(2, 0.4, 3, 0.45))
 CONE = [(0.1 * k, shapely.Point(20, 30).buffer(1.6 - 0.4 * math.ceil(k / 2))) for k in (1, 2, 3, 4)]
 """Radii 1.2, 1.2, 0.8, 0.8 mm."""
 
@@ -375,3 +376,19 @@ def test_layers_that_begin_high_above_are_as_thick_as_they_are_apart() -> None:
     assert thickness_of([5.0, 5.1, 5.2]) == pytest.approx([0.1] * 3)
     assert thickness_of([0.0, 0.1]) == pytest.approx([0.1] * 2)
     assert thickness_of([0.2]) == pytest.approx([0.2])
+
+
+def test_each_warning_of_layers_is_told_once_with_its_layers() -> None:
+    """What the machine says of all of them has no layer; what differs in figures only is one warning."""
+    slow = replace(Machine(), host_delay=16e-3)
+    areas = [shapely.box(0, 0, 2, 1)] * 2 + [NEEDLE, affinity.scale(NEEDLE, 1, 0.8), shapely.box(0, 0, 2, 1)]
+    layers = [(0.1 * k, area) for k, area in enumerate(areas, 1)]
+    done = laserpath.plan_layers(layers, replace(WIDE, machine=slow), replace(QUICK, iterations=0))
+    (host,) = [one for one in done.warnings if "host" in one]
+    assert host.startswith("the host answers after 16 ms")
+    (fine,) = [one for one in done.warnings if "narrower than" in one]
+    assert fine.startswith("layers 3 to 4 (figures of layer 3): 1 feature narrower than 0.2 mm")
+    assert f"Warning: {fine}"[:60] in done.program
+    assert told_once([["a"], ["b 1"], [], ["a", "b 1"], ["a"]], stacks.layers_named) == (
+        "layers 1 and 4 to 5: a", "layers 2 and 4: b 1",
+    )  # fmt: skip
