@@ -21,6 +21,7 @@ import gcode
 from gcode import checking
 from gcode.checking.paths import Envelope
 from gcode.checking.text import Finding
+from gcode.controllers.grbl import Grbl
 from gcode.controllers.marlin import Marlin
 
 SOUND = {
@@ -258,6 +259,24 @@ def test_more_moves_a_second_than_the_link_carries_are_reported() -> None:
     assert not [f for f in check(circle(0.1, 1200), "grbl") if "a second" in f.message]
     # Klipper has no serial line of this kind.
     assert not [f for f in check(circle(0.05, 1200), "klipper") if "a second" in f.message]
+
+
+def test_a_link_that_is_modelled_is_late_where_the_model_says_so() -> None:
+    """As for plans: not where the rate in the profile says it, and by as much as the program takes longer."""
+    model = Grbl()
+    quick = circle(0.1, 1200)
+    assert [f for f in check(quick, "grbl", segment_rate=100) if "the link" in f.message]
+    assert not [
+        f for f in check(quick, "grbl", segment_rate=100, controller=model) if "the link" in f.message
+    ]
+    dense = circle(0.02, 1200)
+    (late,) = [f for f in check(dense, "grbl", controller=model) if "the link" in f.message]
+    program = gcode.read(dense, gcode.dialect("grbl"), 1000)
+    linked, free = (
+        gcode.motion.execute(program.moves, one, characters=program.characters).write_time
+        for one in (model, model.unlinked())
+    )
+    assert f"takes {linked:.3g} s instead of {free:.3g} s" in late.message
 
 
 def test_the_characters_count_as_well() -> None:

@@ -98,7 +98,7 @@ def test_the_link_keeps_up_with_a_plan_as_the_check_counts_it(planned):
     laser = planned.plan.process.machine
     dialect = gcode.dialect(laser.dialect)
     findings = gcode.check(planned.plan.program, dialect, envelope(laser, dialect))
-    assert not [finding.message for finding in findings if "a second" in finding.message]
+    assert not [finding.message for finding in findings if "the link" in finding.message]
 
 
 def test_the_forecast_is_near(planned):
