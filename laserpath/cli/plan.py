@@ -300,7 +300,6 @@ def plan_sliced(job: Job, meter: Meter) -> Made:
     check_places(stack.places(job.folder, apart=given["apart"]))
     x0, y0, x1, y1 = stack.whole.bounds
     job.talk.tell(f"{file.name}: {x1 - x0:.4g} × {y1 - y0:.4g} × {stack.z[-1]:.4g} mm")
-    job.talk.warn(*stack.notes)
     # A part of a stack is of no use, so one Ctrl-C stops at once.
     keeping = Keeping(job.folder / f"{stack.whole.name}.layers") if given["resume"] else None
     done = slicer.planned(stack, given["settle"], job.talk, meter, job.check, keeping)

@@ -127,13 +127,14 @@ def planned(
     check: Callable[[], None],
     keeping: Keeping | None = None,
 ) -> LayerPlans:
-    """Print the forecast of the layers, and plan them. check: raises if the user has interrupted.
+    """Print what is known of the layers before, and plan them. check: raises if the user has interrupted.
 
     keeping: of what is found for each layer.
     """
     from laserpath.planning import forecast_stack, plan_stack, together
 
     each = forecast_stack(stack)
+    talk.warn(*stack.notes)
     talk.tell(told(stack))
     progress.tell_expected(together(stack, each, settle), talk)
     meter.expect(*each)

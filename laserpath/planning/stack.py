@@ -92,7 +92,7 @@ class Stack:
     whole: what all of them together expose, as a design on the machine.  plan_of: (K,) index in `each`.
     each: the distinct layers to plan, where they were drawn.  offsets: mm, that place each by the origin.
     drawn: (mm) area of each as drawn, on the machine; `each` is inset from it if light in depth is planned.
-    notes: why the work zero was moved; and the warnings of the layers' designs.  hanging: what cannot print.
+    notes: why the work zero was moved; warnings of designs, heights, resin.  hanging: what cannot print.
     full: whether a page is wanted.
     """
 
@@ -338,7 +338,8 @@ def stacked(
         hanging = _unprintable(z, [placed[number].area for number in plan_of], _axis(whole, zero, machine))
     return Stack(
         z, whole, process, settings, plan_of, each, tuple(offsets), tuple(placed),
-        (*notes, *told, *warnings_of(hanging)), hanging, full,
+        (*notes, *told, *_uneven(z), *limits_of(process.resin, thickness_of(z)), *warnings_of(hanging)),
+        hanging, full,
     )  # fmt: skip
 
 
@@ -529,10 +530,8 @@ def plan_stack(
     each = _planned(stack, progress, keeping)
     plans = [each[number] for number in stack.plan_of]
     found = _in_depth(stack, plans, progress, keeping)
-    warnings = (
-        *stack.notes, *told_once([one.report.warnings for one in plans], layers_named), *_uneven(stack.z),
-        *limits_of(stack.process.resin, thickness_of(stack.z)), *(found.warnings if found else ()),
-    )  # fmt: skip
+    of_plans = told_once([one.report.warnings for one in plans], layers_named)
+    warnings = (*stack.notes, *of_plans, *(found.warnings if found else ()))
     program = _program(stack, _programs(plans, found), warnings, range(len(plans)))
     return LayerPlans(stack, each, program, warnings, found)
 
