@@ -34,7 +34,7 @@ from laserpath.types import Design, Kinetics, LayerChange, Machine, Process, Res
 
 WIDE = Process(Spot(0.4), Resin(critical_dose=0.2), Machine())
 QUICK = Settings(initial="contour", iterations=2, pixels_per_fwhm=3.0)
-NEEDLE = shapely.union(shapely.box(0, 0, 2, 1), shapely.box(2, 0.4, 3, 0.45))
+NEEDLE = shapely.Polygon([(0, 0), (2, 0), (2, 0.4), (3, 0.4), (3, 0.45), (2, 0.45), (2, 1), (0, 1)])
 CONE = [(0.1 * k, shapely.Point(20, 30).buffer(1.6 - 0.4 * math.ceil(k / 2))) for k in (1, 2, 3, 4)]
 """Radii 1.2, 1.2, 0.8, 0.8 mm."""
 
