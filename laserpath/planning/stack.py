@@ -42,7 +42,7 @@ from laserpath.machine import convert
 from laserpath.machine.gate import verified_by_pieces
 from laserpath.machine.heights import check_bed, write_time
 from laserpath.machine.placement import check_fits, origin_of, scales, to_expose, zero_of
-from laserpath.machine.program import MachineProgram
+from laserpath.machine.program import MachineProgram, moves_from_zero
 from laserpath.machine.rest import pieces, rested
 from laserpath.measure.surface import COLUMN_PIXELS, thickness_of
 from laserpath.physics import optics
@@ -220,14 +220,15 @@ class LayerPlans:
 
     @cached_property
     def write_time(self) -> float:
-        """Seconds that the machine takes for all layers.
+        """Seconds that the machine takes for all layers, the way from the work zero included.
 
         Some layers at a time, as if each of these groups began a program: hundredths of a second differ.
         """
         process = self.stack.process
         each = _pieces(self.stack.z, self.programs, process)
         some = iter(lambda: list(islice(each, _EXECUTED)), [])
-        return sum(write_time(gcode.concat(moves), process) for moves in some)
+        first = moves_from_zero(gcode.concat(next(some)), process.machine)
+        return write_time(first, process) + sum(write_time(gcode.concat(moves), process) for moves in some)
 
     def write(self, folder: str | Path = ".", *, apart: bool = False) -> tuple[Path, ...]:
         """Write NAME.gcode; apart: instead NAME-001.gcode … for each layer, all or none. Returns the paths.

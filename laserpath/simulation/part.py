@@ -35,6 +35,8 @@ from laserpath.types import Design, Grid, Process, Resin
 
 _RETURNED = 5e-4
 """mm, half of a program's last digit, by which Z may be off where a layer is left and entered again."""
+_EXECUTED = 20
+"""Layers that are executed at once for their time: more take more memory."""
 _KEPT = 3
 """Different layers whose doses are kept for equal ones below: more take more memory."""
 
@@ -146,13 +148,21 @@ def simulate_part(
     drawn = [area for _, area in part.layers]
     columns = columns_of(part.whole, drawn, process, thickness_of([z for z, _ in part.layers]))
     made, filling = PartCure.of(columns, process), Filling(columns)
-    doses, seconds = _LayerDoses(read, process, columns.grid), 0.0
+    doses = _LayerDoses(read, process, columns.grid)
     for k in reversed(range(len(drawn))):
-        dose, lasting = doses.of(*rows[k])
-        filling.add(k, made.add(drawn[k], k, dose))
-        seconds += lasting
+        filling.add(k, made.add(drawn[k], k, doses.of(*rows[k])))
     cured, surface = made.result()
+    several = [rows[k][0] for k in range(0, len(rows), _EXECUTED)]
+    groups = pairwise([*several, len(read.moves)])
+    seconds = sum(_executed(read, process, *group).write_time for group in groups)
     return PartSimulation(read.name, process, part, cured, surface, filling.result(), seconds, read.remarks)
+
+
+def _executed(read: Source, process: Process, first: int, last: int) -> gcode.motion.Executed:
+    """Rows of layers, from the rest with which they begin; the first ones from the work zero."""
+    sent = read.program.characters[first:last]
+    joined = moves_of_part(read.moves.span(first, last), first, process.machine)
+    return execute(joined, np.append(0, sent), process)
 
 
 def _rows_of(read: Source, part: PlacedPart, process: Process) -> list[tuple[int, int]]:
@@ -196,25 +206,19 @@ class _LayerDoses:
         self._model = usual_model(grid, process.spot)
         self._made: deque[tuple[bytes, Floats]] = deque(maxlen=_KEPT)
 
-    def of(self, first: int, last: int) -> tuple[Floats, float]:
-        """((rows, columns) mJ/mm², seconds) of the rows of a layer; equal layers have the same array."""
+    def of(self, first: int, last: int) -> Floats:
+        """(rows, columns) mJ/mm², of the rows of a layer; equal layers have the same array."""
         moves = self._read.moves.span(first, last)
         start = int(np.argmax(moves.on))
         # All that its dose depends on: where it is in Z, and in how many characters it came, it does not.
         columns = moves.xy, moves.power, moves.speed, moves.kind, moves.centre, moves.dwell, moves.dynamic
         key = b"".join(one[start:].tobytes() for one in columns)
-        run = self._executed(moves, first)
         dose = next((one for known, one in self._made if known == key), None)
         if dose is None:
+            run = _executed(self._read, self._process, first, last)
             flat = replace(run, xyz=run.xyz * (1.0, 1.0, 0.0))
             machine, fwhm = self._process.machine, optics.fwhm(self._process.spot)
             lit = convert.from_moves(lagged(flat, machine, fwhm), machine)
             dose = np.maximum(self._model.dose(lit), 0.0).astype(np.float32)
             self._made.append((key, dose))
-        return dose, run.write_time
-
-    def _executed(self, moves: gcode.Moves, first: int) -> gcode.motion.Executed:
-        """A layer, from the rest with which it begins; the first one from the work zero."""
-        sent = self._read.program.characters[first : first + len(moves)]
-        joined = moves_of_part(moves, first, self._process.machine)
-        return execute(joined, np.append(0, sent), self._process)
+        return dose

@@ -272,8 +272,9 @@ def test_a_link_that_is_modelled_is_late_where_the_model_says_so() -> None:
     dense = circle(0.02, 1200)
     (late,) = [f for f in check(dense, "grbl", controller=model) if "the link" in f.message]
     program = gcode.read(dense, gcode.dialect("grbl"), 1000)
+    moves = gcode.Moves.straight([(0, 0), program.moves.xy[0]], [0], [100], [True]) + program.moves
     linked, free = (
-        gcode.motion.execute(program.moves, one, characters=program.characters).write_time
+        gcode.motion.execute(moves, one, characters=np.append(0, program.characters)).write_time
         for one in (model, model.unlinked())
     )
     assert f"takes {linked:.3g} s instead of {free:.3g} s" in late.message

@@ -273,12 +273,13 @@ def test_planning_and_checking_use_the_same_model_of_the_link():
     process, design = Process(), Design(shapely.MultiPolygon([shapely.Point(10, 10).buffer(5)]))
     drawn = exposing(circle(5, 0.05), process.machine, process.spot)
     motion = measured(drawn, design, process)
-    program = MachineProgram.written(drawn, process).text
+    program = MachineProgram.written(drawn, process)
     grbl = gcode.dialect(process.machine.dialect)
-    findings = gcode.check(program, grbl, envelope(process.machine, grbl))
-    (message,) = [f.message for f in findings if "the link" in f.message]
+    checked = gcode.examine(program.text, grbl, envelope(process.machine, grbl))
+    assert checked.write_time == pytest.approx(program.run.write_time, rel=1e-3)
+    (message,) = [f.message for f in checked.findings if "the link" in f.message]
     linked, free = map(float, re.findall(r"([\d.]+) s\b", message))
-    assert linked == pytest.approx(motion.write_time, rel=0.02)
+    assert linked == pytest.approx(program.run.write_time, rel=5e-3)
     assert linked > 1.1 * free
     assert motion.segment_rate > 1.5 * process.machine.segment_rate
 

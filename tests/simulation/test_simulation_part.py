@@ -14,6 +14,7 @@ from builders import design
 import gcode
 import laserpath
 from laserpath.base.errors import InputError
+from laserpath.machine.convert import envelope
 from laserpath.simulation import PlacedPart, simulate_part
 from laserpath.simulation.part import _LayerDoses
 from laserpath.types import Grid, LayerChange, Machine, Process, Resin, Settings, Spot
@@ -55,7 +56,7 @@ def test_a_layer_has_the_dose_of_an_earlier_one_if_both_are_alike(layer: str) ->
         cut = next(k for k in range(len(moves) // 2, len(moves)) if not moves.on[k])
         source = SimpleNamespace(moves=moves, program=program)
         doses = _LayerDoses(source, PROCESS, Grid((-0.2, -0.2), 0.02, (40, 40)))
-        return [doses.of(0, cut)[0], doses.of(cut, len(moves))[0]]
+        return [doses.of(0, cut), doses.of(cut, len(moves))]
 
     first, second = dose(layer, layer)
     assert first is second
@@ -103,6 +104,14 @@ def test_a_rest_of_a_part_names_the_layers_that_it_lacks() -> None:
         simulate_part(block(0.1), replace(PROCESS, resin=Resin()), BLOCK)
 
 
+def test_plan_check_and_simulation_tell_the_same_write_time() -> None:
+    """The way from the work zero is part of it, and every stop. A part's plan takes lines of usual length."""
+    done, grbl = shelf(), gcode.dialect("grbl")
+    checked = gcode.examine(done.program, grbl, envelope(MACHINE, grbl)).write_time
+    assert done.write_time == pytest.approx(checked, rel=4e-3)
+    assert simulate_part(done.program, PROCESS, placed()).write_time == pytest.approx(checked, rel=1e-3)
+
+
 @pytest.mark.slow
 def test_a_plan_s_own_program_gets_the_figures_of_the_plan() -> None:
     """Light from below, so that its layers are mirrored and Z is lifted between them."""
@@ -113,7 +122,6 @@ def test_a_plan_s_own_program_gets_the_figures_of_the_plan() -> None:
     assert done.cured.excess == pytest.approx(found.cured.excess, rel=0.02)
     assert done.cured.overhangs[0].through == pytest.approx(found.cured.overhangs[0].through, abs=1e-3)
     assert done.surface.mean == pytest.approx(found.surface.mean, rel=0.02)
-    assert done.write_time == pytest.approx(shelf().write_time, rel=0.02)
     assert "each layer alone" not in done.page()
     assert done.as_dict()["cured"]["missing_mm3"] == done.cured.missing
 
