@@ -148,7 +148,12 @@ def calls() -> int:
 
 def kept_in() -> Path | None:
     """The folder with what a command that was stopped needs to go on, if it has written that and no more."""
-    return None if _state.kept is None else Path(_state.kept)
+    return Path(_state.kept) if _state.kept is not None and any(Path(_state.kept).glob("*")) else None
+
+
+def keep_in(folder: Path | None) -> None:
+    """Set the folder from which a command goes on after a stop: what is in it may be of other processes."""
+    _state.kept = folder
 
 
 def check_folder(named: str | Path) -> Path:

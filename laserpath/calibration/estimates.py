@@ -403,8 +403,9 @@ class Fit:
         return Spot(float(np.sqrt(fx * fy)), self.profile, aspect=fx / fy)
 
     def machine(self, base: Machine) -> Machine:
-        """`base` with the fitted offset of its levels' light, if there is one."""
-        return replace(base, level_offset=self[OFFSET].value) if OFFSET in self.names else base
+        """`base` with the fitted offset of its levels' light, if that is another one."""
+        other = OFFSET in self.names and is_other(self[OFFSET], base.light.offset)
+        return replace(base, level_offset=self[OFFSET].value) if other else base
 
     def resin(self, base: Resin | None = None, layer: float | None = None) -> Resin:
         """`base` with the estimates. layer: mm to cure by the working curve; None: take the dose at edges."""
@@ -419,6 +420,17 @@ class Fit:
         return replace(
             base or Resin(), order=self.order, critical_dose=dose, e_c=e_c, penetration_depth=depth, source=""
         )
+
+
+_SAME_OFFSET = 0.1
+"""Difference, in levels, up to which two offsets of the light count as one: on an ATmega 5 % of the light of
+level 1, and less at all others."""
+
+
+def is_other(found: Estimate, offset: float) -> bool:
+    """Whether the offset of the light that was found, in levels, is another one than that of a profile."""
+    outside = not found.low <= offset <= found.high
+    return outside and abs(found.value - offset) > _SAME_OFFSET
 
 
 def residuals_of(data: Data, solution: FitSolution, limit: float) -> Iterator[SizeResidual]:

@@ -18,6 +18,7 @@ from laserpath.calibration.estimates import (
     Fit,
     FitSolution,
     first_guess,
+    is_other,
     residuals_of,
     solve,
     supported,
@@ -37,9 +38,6 @@ from laserpath.types import FITTED_PROFILES, Spot
 
 FALSE_ALARM = 0.01
 """Probability of a warning about sound data; a larger one finds more outliers, some of them false."""
-_SAME_OFFSET = 0.1
-"""Difference, in levels, up to which two offsets of the light count as one: on an ATmega 5 % of the light of
-level 1, and less at all others."""
 _IDS_LISTED = 6
 _SIZE = {"width": "width", "diameter": "diameter", "merged": "gap where it closes", "depth": "depth"}
 
@@ -135,13 +133,14 @@ def _reciprocity(result: Fit) -> Iterator[str]:
 
 def _light(result: Fit, levels: Levels) -> Iterator[str]:
     """Whether the light of levels is that of the machine's profile."""
-    if (found := _offset(result)) is not None and not _is_other(found, levels):
-        yield f"level_offset = {levels.offset:g} of the machine's profile holds ({_interval(found)})"
+    if (found := _offset(result)) is not None and not is_other(found, levels.offset):
+        told = f"level_offset = {levels.offset:g} of the machine's profile holds and stays"
+        yield f"{told} ({_interval(found)})"
 
 
 def _other_light(result: Fit, levels: Levels) -> Iterator[str]:
     """The profile's line for the light of levels, if its own is wrong."""
-    if (found := _offset(result)) is not None and _is_other(found, levels):
+    if (found := _offset(result)) is not None and is_other(found, levels.offset):
         more = "brighter" if found.value > levels.offset else "more weakly"
         yield (
             f"low levels shine {more} than by the machine's profile, level_offset = {levels.offset:g}: put "
@@ -151,11 +150,6 @@ def _other_light(result: Fit, levels: Levels) -> Iterator[str]:
 
 def _offset(result: Fit) -> Estimate | None:
     return result[OFFSET] if OFFSET in result.names else None
-
-
-def _is_other(found: Estimate, levels: Levels) -> bool:
-    outside = not found.low <= levels.offset <= found.high
-    return outside and abs(found.value - levels.offset) > _SAME_OFFSET
 
 
 def _interval(found: Estimate) -> str:

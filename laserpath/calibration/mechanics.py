@@ -47,13 +47,17 @@ class MechanicsFit:
         return (self.delay, *self.backlash.values())
 
     def machine(self, base: Machine) -> Machine:
-        """`base` with the delay of its laser and the slack of its axes, none below 0."""
+        """`base` with the delay of its laser and the slack of its axes, none below 0.
+
+        One whose interval holds 0 is 0: nothing shows that the machine has it.
+        """
         x, y = (
-            self.backlash[axis].value if axis in self.backlash else own
+            _needed(self.backlash[axis]) if axis in self.backlash else own
             for axis, own in zip("xy", base.backlash, strict=True)
         )
         half = (base.laser_on_delay - base.laser_off_delay) / 2
-        on, off = self.delay.value + half, self.delay.value - half
+        delay = _needed(self.delay)
+        on, off = delay + half, delay - half
         return replace(
             base, laser_on_delay=max(on, 0.0), laser_off_delay=max(off, 0.0),
             backlash=(max(x, 0.0), max(y, 0.0)),
@@ -67,6 +71,7 @@ class MechanicsFit:
             interval = ""
             if np.isfinite(one.high):
                 interval = f", 95 % from {1000 * one.low:.3g} to {1000 * one.high:.3g}"
+                interval += "" if _needed(one) else ": it may be 0, so the profile gets none"
             yield f"{name} {1000 * one.value:.3g} {unit}{interval}"
         if self.scatter is None:
             yield "as many pairs as unknowns leave no interval: measure the others, too"
@@ -79,6 +84,11 @@ class MechanicsFit:
             ]
             for one in self.estimates
         }
+
+
+def _needed(found: Estimate) -> float:
+    """The value, 0 if it is within an interval that is known."""
+    return 0.0 if np.isfinite(found.high) and found.low <= 0 <= found.high else found.value
 
 
 def fit_mechanics(measurements: Measurements) -> MechanicsFit | None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from laserpath.base.errors import InputError, figure
-from laserpath.base.files import check_folder, check_places
+from laserpath.base.files import check_folder, check_places, keep_in
 from laserpath.base.plan_steps import PlanPart
 from laserpath.base.quantities import LENGTH
 from laserpath.cli import progress, show, slicer
@@ -302,6 +302,7 @@ def plan_sliced(job: Job, meter: Meter) -> Made:
     job.talk.tell(f"{file.name}: {x1 - x0:.4g} × {y1 - y0:.4g} × {stack.z[-1]:.4g} mm")
     # A part of a stack is of no use, so one Ctrl-C stops at once.
     keeping = Keeping(job.folder / f"{stack.whole.name}.layers") if given["resume"] else None
+    keep_in(None if keeping is None else keeping.folder)
     done = slicer.planned(stack, given["settle"], job.talk, meter, job.check, keeping)
     job.check()
     meter.writing()
@@ -440,7 +441,8 @@ Examples:
 \b
 Ctrl-C while optimising takes the best plan so far; a second Ctrl-C stops without writing.
 Ctrl-C while the sensitivity is computed keeps the plan, which is written before.
-With --colours or --layers the first Ctrl-C stops without writing.
+With --colours or --layers, and of a part, the first Ctrl-C stops without writing; of a part with
+--resume the layers that are done are kept, and the same command goes on with them.
 
 \b
 Exit codes: 0 success; 2 bad input, nothing written; 3 files written, but --max-epe is not met;

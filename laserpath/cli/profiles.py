@@ -59,10 +59,10 @@ def list_(as_json: bool = False) -> None:
 
 
 @profiles.command()
-@click.argument("name")
+@click.argument("name", metavar="NAME|FILE")
 @click.option("--kind", type=click.Choice(_KINDS), help="Kind, if several have a profile of that name")
 def show(name: str, kind: str | None) -> None:
-    """Print the profile NAME as TOML."""
+    """Print a profile as TOML."""
     click.echo(library.text(kind or _kind_of(name), name), nl=False)
 
 
@@ -97,17 +97,23 @@ def new(kind: str, name: str, source: str | None, output: str | None) -> None:
 def check(file: str, kind: str | None, resin: str | None, spot: str | None, as_json: bool) -> None:
     """Check the keys and values of the profile FILE, and print how they are read.
 
-    Of a machine, also whether its laser is too strong or too weak for a resin.
+    Of a machine, also whether its laser is too strong or too weak for a resin, and which levels of its power
+    cure lines of that.
     """
     named = any(file in library.names(kind) for kind in _KINDS)
     kind = kind or (_kind_of(file) if named else library.likely_kind(file))
     noun: Any = getattr(library, kind)(file)
-    warnings = _suits(noun, resin, spot) if kind == "machine" else ()
+    notes, warnings = _suits(noun, resin, spot) if kind == "machine" else ((), ())
     if as_json:
-        content = {"kind": kind, "valid": True, "profile": library.summary(noun), "warnings": warnings}
+        content = {
+            "kind": kind, "valid": True, "profile": library.summary(noun), "notes": notes,
+            "warnings": warnings,
+        }  # fmt: skip
         click.echo(json_of(content))
         return
     click.echo(f"{file}: a {kind}, without errors: {library.summary(noun)}")
+    for note in notes:
+        click.echo(note)
     Talk().warn(*warnings)
 
 
@@ -165,9 +171,9 @@ def _measured_kinds(name: str) -> list[str]:
     return kinds
 
 
-def _suits(machine: Machine, resin: str | None, spot: str | None) -> tuple[str, ...]:
-    """A sentence if the machine's laser does not suit the resin."""
-    from laserpath.machine.attenuation import check_process, too_strong
+def _suits(machine: Machine, resin: str | None, spot: str | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The levels that the machine has for the resin, and a warning if its laser does not suit it."""
+    from laserpath.machine.attenuation import check_process, levels_in_words, too_strong
     from laserpath.types import Process, Settings
 
     process = Process(
@@ -178,8 +184,10 @@ def _suits(machine: Machine, resin: str | None, spot: str | None) -> tuple[str, 
     try:
         check_process(process, Settings())
     except InputError as error:
-        return (f"with {process.resin.name!r}: {error}",)
-    return tuple(f"with {process.resin.name!r}: {sentence}" for sentence in too_strong(process, Settings()))
+        return (), (f"with {process.resin.name!r}: {error}",)
+    found = (levels_in_words(process, Settings()), too_strong(process, Settings()))
+    notes, warnings = (tuple(f"with {process.resin.name!r}: {one}" for one in some) for some in found)
+    return notes, warnings
 
 
 def _in_short(kind: str, name: str) -> str:
@@ -196,7 +204,10 @@ def _kind_of(name: str) -> str:
     kinds = [kind for kind in _KINDS if name in library.names(kind)]
     if len(kinds) > 1:
         raise InputError(f"profile {name!r} is a {' and a '.join(kinds)}; give one by --kind")
+    if not kinds and name.endswith(".toml"):
+        return library.likely_kind(name)
     if not kinds:
         known = [name for kind in _KINDS for name in library.names(kind)]
-        raise InputError(f"profile {name!r} is unknown; known: {', '.join(known)}{did_you_mean(name, known)}")
+        near = library.file_of(name) or did_you_mean(name, known)
+        raise InputError(f"profile {name!r} is unknown; known: {', '.join(known)}{near}")
     return kinds[0]

@@ -181,6 +181,26 @@ def too_strong(process: Process, settings: Settings, design: Design | None = Non
     return (f"the laser is too strong: {laser.sentence(_line(process))}; {laser.filter}",)
 
 
+def levels_in_words(process: Process, settings: Settings) -> tuple[str, ...]:
+    """A sentence on the levels that write a line of the resin at speeds of the machine; none without any.
+
+    A line takes P^N/v of the power P at the speed v, so that level n writes it at v_n = v (P_n/P)^N. Levels
+    with v_n above the machine's speed overexpose it.
+    """
+    laser, machine = strength(process, settings), process.machine
+    low, high = machine.level_min, min(math.floor(laser.levels + 1e-9), machine.power_levels)
+    if high < low:
+        return ()
+    slow, fast = (
+        laser.speed * (float(machine.power_of(level)) / laser.power) ** process.resin.order
+        for level in (low, high)
+    )
+    rest = "; higher ones overexpose it at every speed" if high < machine.power_levels else ""
+    levels = f"level {low}" if low == high else f"levels {low} to {high}"
+    speeds = f"at {figure(fast)} mm/s" if low == high else f"at {figure(slow)} to {figure(fast)} mm/s"
+    return (f"{_line(process)} is written by {levels} of {machine.power_levels}, {speeds}{rest}",)
+
+
 def check_exposes(
     exposed: Toolpath,
     written: Toolpath,

@@ -34,6 +34,7 @@ from laserpath.base.arrays import Floats
 from laserpath.base.compute.beside import pool
 from laserpath.base.errors import figure
 from laserpath.base.quantities import decimals
+from laserpath.config.profiles import writing
 from laserpath.design.scene import Scene
 from laserpath.measure import best_exposure, cured_fraction, edges_at, inspect
 from laserpath.physics import optics
@@ -100,7 +101,7 @@ def records(process: Process, settings: Settings | None, design: Design | None) 
     return [
         *_design(design, optics.fwhm(process.spot)),
         *(
-            (title, [(f.name, _value(getattr(noun, f.name))) for f in fields(noun) if f.name not in unused])
+            (title, [(name, text) for name, text in _said(noun) if name not in unused])
             for title, noun in nouns
             if noun is not None
         ),
@@ -123,7 +124,7 @@ def _design(design: Design | None, fwhm: float) -> Iterator[Record]:
     shapes = len(design.area.geoms)
     items = [
         ("name", printable(design.name)),
-        ("place", f"x {x0} to {x1}, y {y0} to {y1}"),
+        ("place", f"x {x0} to {x1}, y {y0} to {y1} mm"),
         ("area", f"{figure(design.area.area, 4)} mm² in {shapes} part{'s' * (shapes != 1)}"),
         *([("source", "; ".join(map(printable, design.source)))] if design.source else []),
     ]
@@ -133,28 +134,33 @@ def _design(design: Design | None, fwhm: float) -> Iterator[Record]:
         yield "Alignment", [(printable(name), printable(text)) for name, text in rows]
 
 
-_CHANGE_UNITS = {
-    "lift": "mm", "lift_speed": "mm/s", "wait": "s", "settle": "s",
-    "sweep_from": "mm", "sweep_to": "mm", "sweep_speed": "mm/s",
-}  # fmt: skip
-"""Units of what a machine does between layers, where numbers of different kinds stand in one line."""
+def _said(noun: Any) -> Iterator[tuple[str, str]]:
+    """Name and value of each field, with its unit."""
+    measured = writing.measures(noun) if not isinstance(noun, Settings) else {}
+    for name in (one.name for one in fields(noun)):
+        yield name, measured.get(name) or _with_unit(name, getattr(noun, name))
 
 
-def _of_a_change(name: str, value: object) -> str:
-    """`lift speed 4 mm/s`, `sweep from (0, 4) mm`"""
-    shown = f"({', '.join(map(_value, value))})" if isinstance(value, tuple) else _value(value)
-    return " ".join(filter(None, (name.replace("_", " "), shown, _CHANGE_UNITS.get(name))))
+_UNITS = {"offset": " mm", "angle": "°", "frequency": " Hz"}
+"""Units of what no profile has a key for."""
 
 
-def _named(name: str, value: object) -> str:
-    """`freq 50`"""
-    return f"{name.replace('_', ' ')} {_value(value)}"
+def _with_unit(name: str, value: object) -> str:
+    """`1.2 FWHM`"""
+    shown = _value(value)
+    if value is None or not isinstance(value, float | tuple):
+        return shown
+    return shown + (" FWHM" if name.endswith("_fwhm") and "per" not in name else _UNITS.get(name, ""))
 
 
-def _chosen(value: Any, said: Callable[[str, object], str]) -> str:
-    """The fields that are not as by default, each as `said` has it; 'none' without any."""
-    own = ((f.name, getattr(value, f.name)) for f in fields(value) if getattr(value, f.name) != f.default)
-    return ", ".join(said(name, one) for name, one in own) or "none"
+def _chosen(noun: Any, measured: Mapping[str, str]) -> str:
+    """`lift speed 4 mm/s, settle 1 s`: the fields that are not as by default; 'none' without any."""
+    own = (f.name for f in fields(noun) if getattr(noun, f.name) != f.default)
+    said = (
+        f"{name.replace('_', ' ')} {measured.get(name) or _with_unit(name, getattr(noun, name))}"
+        for name in own
+    )
+    return ", ".join(said) or "none"
 
 
 def _value(value: object) -> str:
@@ -162,10 +168,10 @@ def _value(value: object) -> str:
         return " × ".join(_value(v) for v in value)
     if isinstance(value, float):
         return f"{value:.10g}"
-    if isinstance(value, LayerChange):
-        return _chosen(value, _of_a_change)
-    if isinstance(value, Kinetics | gcode.motion.Shaper):
-        return _chosen(value, _named)
+    if isinstance(value, LayerChange | Kinetics):
+        return _chosen(value, writing.measures(value))
+    if isinstance(value, gcode.motion.Shaper):
+        return _chosen(value, {})
     return "none" if value is None else printable(str(value))
 
 

@@ -106,7 +106,8 @@ def test_the_offset_of_the_machine_is_found_whatever_the_profile_says(profile_of
     assert max(beyond(found).values()) < 1.35
     assert found["e_c"].value == pytest.approx(E_C, rel=0.08)
     assert found["penetration_depth"].value == pytest.approx(DEPTH, rel=0.03)
-    assert found.machine(GRBL).level_offset == found["level_offset"].value
+    assert found.machine(replace(GRBL, level_offset=0.0)).level_offset == found["level_offset"].value
+    assert found.machine(GRBL) == GRBL, "the ATmega's 1 holds, and stays"
 
 
 @pytest.mark.slow

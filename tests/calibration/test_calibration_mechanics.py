@@ -126,6 +126,19 @@ def test_one_speed_does_not_tell_delay_from_slack() -> None:
         fit_mechanics(Measurements(apart))
 
 
+def test_slack_that_may_be_none_is_not_written() -> None:
+    """Its interval holds 0; that of the laser's delay does not."""
+    tight = (replace(row, offset=(row.offset or 0) + 0.03 * (row.item.along == "x")) for row in pairs(0.002))
+    found = fit_mechanics(Measurements(tuple(tight)))
+    assert found is not None
+    assert found.backlash["x"].low < 0 < found.backlash["x"].high
+    mended = found.machine(replace(MACHINES["grbl"], backlash=(0.01, 0.0)))
+    assert mended.backlash == (0.0, found.backlash["y"].value)
+    assert mended.laser_on_delay == found.delay.value
+    (told,) = (one for one in found.told() if "backlash in x" in one)
+    assert told.endswith("it may be 0, so the profile gets none")
+
+
 def test_as_many_pairs_as_unknowns_have_no_interval() -> None:
     found = fit_mechanics(Measurements(pairs()[:2]))
     assert found is not None

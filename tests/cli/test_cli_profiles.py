@@ -123,6 +123,24 @@ def test_check_warns_of_a_laser_that_does_not_suit_the_resin(capsys: Captured, a
     assert answer("profiles", "check", "some.toml", "--resin", "slow.toml")["warnings"] == []
 
 
+def test_check_says_which_levels_write_a_line_of_the_resin(answer: Answer) -> None:
+    """20 mJ/cm² and lines 0.12 mm apart take 1.2 mW at 50 mm/s; level n has (n + 1)/256 of 10 mW."""
+    text = profiles.text("machine", "grbl-diode-405")
+    (strong,) = answer("profiles", "check", "grbl-diode-405", "--resin", "generic-405")["notes"]
+    assert "by levels 1 to 29 of 255, at 3.26 to 48.8 mm/s; higher ones overexpose it" in strong
+    Path("some.toml").write_text(text.replace("power_max_mW = 10\n", "power_max_mW = 1\n"))
+    (weak,) = answer("profiles", "check", "some.toml")["notes"]
+    assert weak.endswith("by levels 1 to 255 of 255, at 0.326 to 41.7 mm/s")
+
+
+def test_a_file_whose_name_lacks_its_end_is_named(refused: Refused, capsys: Captured) -> None:
+    Path("my-laser.toml").write_text(profiles.text("machine", "grbl-diode-405"))
+    for command in (("profiles", "show"), ("profiles", "check"), ("plan", "a.svg", "--machine")):
+        assert "did you mean the file my-laser.toml?" in refused(*command, "my-laser")
+    assert run("profiles", "show", "my-laser.toml") == 0
+    assert capsys.readouterr().out == profiles.text("machine", "grbl-diode-405")
+
+
 def test_a_dose_in_the_wrong_unit_is_told_as_a_warning(capsys: Captured) -> None:
     process._doubt.cache_clear()
     text = profiles.text("resin", "generic-405").replace("mJ_per_cm2 = 20", "mJ_per_cm2 = 3500")

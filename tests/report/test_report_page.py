@@ -190,8 +190,13 @@ def test_settings_to_plan_again_are_all_there(job: Job, page: Reader) -> None:
         other = {"square_corner_velocity", "minimum_cruise_ratio", "shapers"}  # Klipper's
         assert {f.name for f in fields(part)} - other <= set(records)
     assert not other & set(records)
-    assert records["segment_fwhm"] == "1"
-    assert records["acceleration"] == "500 × 500"
+    shown = {
+        name: records[name] for name in ("segment_fwhm", "acceleration", "speed_max", "critical_dose", "size")
+    }
+    assert shown == {
+        "segment_fwhm": "1 FWHM", "acceleration": "500 × 500 mm/s²", "speed_max": "3000 × 3000 mm/min",
+        "critical_dose": "20 mJ/cm²", "size": "300 × 200 mm",
+    }, "as profiles and --help have them"  # fmt: skip
     assert "laserpath 1.2.3" in page.text
 
 

@@ -106,7 +106,7 @@ def text(kind: str, name_or_path: str | Path) -> str:
     except GcodeError as error:
         raise InputError(f"{kind} profile {str(name_or_path)!r} {error}") from None
     except FileNotFoundError:
-        near = _as_amount(kind, str(name_or_path))
+        near = file_of(str(name_or_path)) or _as_amount(kind, str(name_or_path))
         raise InputError(f"{kind} profile {str(name_or_path)!r} is missing{near}") from None
     except (OSError, ValueError) as error:
         cause = "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else _reason(error)
@@ -125,8 +125,13 @@ def _path(kind: str, name_or_path: str | Path) -> Path | Traversable:
     if os.path.isfile(name):
         raise InputError(f"{kind} profile {name!r} is a file, but a profile file ends in .toml")
     known = entry_points.names(entry_points.SPOTS, names(kind)) if kind == "spot" else names(kind)
-    near = _as_amount(kind, name) or did_you_mean(name, known)
+    near = file_of(name) or _as_amount(kind, name) or did_you_mean(name, known)
     raise InputError(f"{kind} profile {name!r} is unknown; known: {', '.join(known)}{near}")
+
+
+def file_of(name: str) -> str:
+    """The file that a name most likely means, which lacks its end; else ''."""
+    return f"; did you mean the file {name}.toml?" if os.path.isfile(f"{name}.toml") else ""
 
 
 def _as_amount(kind: str, name: str) -> str:

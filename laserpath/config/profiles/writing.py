@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -13,7 +14,7 @@ from laserpath.base.errors import InputError
 from laserpath.base.quantities import quoted
 from laserpath.config.profiles import bed, fields
 from laserpath.physics.absorption import Absorption
-from laserpath.types import DoseMap, LayerChange, Machine, Resin, Spot
+from laserpath.types import DoseMap, Kinetics, LayerChange, Machine, Resin, Spot
 
 _UNITS = {"acceleration": "mm/s2", "speed_max": "mm/min", "rapid_speed": "mm/min", "lag": "ms",
           "laser_on_delay": "ms", "laser_off_delay": "ms", "pwm_period": "ms", "host_delay": "ms",
@@ -93,13 +94,52 @@ def dose_map(made: DoseMap) -> str:
     return f"{made.shape[0]} x {made.shape[1]} over {box} mm{known}: {percent}"
 
 
+def measures(noun: Any) -> dict[str, str]:
+    """The name of each field that has a unit → its value, as in a profile: `speed_max` → `3000 mm/min`.
+
+    noun: a machine, resin or spot, its kinetics, or what is done between layers.
+    """
+    known = _OF_KIND[type(noun)] if type(noun) in _OF_KIND else fields.resin_fields(noun.order)
+    found = {}
+    for field in known:
+        value, unit = getattr(noun, field.name, None), _unit_of(field)
+        if value is None or not unit or not field.units:
+            continue
+        several = value if isinstance(value, tuple) else (value,)
+        numbers = [f"{float(Fraction(one) / field.units[unit]):.10g}" for one in several]
+        place = field.name in ("sweep_from", "sweep_to")
+        joined = ", " if place else " to " if field.name == "z_travel" else " × "
+        shown = f"({joined.join(numbers)})" if place else joined.join(numbers)
+        found[field.name] = shown + ("" if unit == "deg" else " ") + spelled(unit)
+    return found
+
+
+_OF_KIND = {
+    Machine: fields.MACHINE, Spot: fields.SPOT, Kinetics: fields.KINETICS, LayerChange: fields.LAYER_CHANGE,
+}  # fmt: skip
+
+
+def spelled(unit: str) -> str:
+    """A unit as people read it: `mm/s2` → `mm/s²`, `1/s` → `per s`, `percent` → `%`."""
+    words = {"um": "µm", "um2/s": "µm²/s", "deg": "°", "percent": "%"}
+    return words.get(unit, re.sub(r"(?<=[a-zW])(\d)", lambda n: _RAISED[n[1]], unit).replace("1/", "per "))
+
+
+_RAISED = dict(zip("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹", strict=True))
+
+
+def _unit_of(field: fields.Field) -> str:
+    """The usual unit of a field, or the first of its units; '' for a plain number."""
+    return _UNITS.get(field.name) or next(iter(field.units or [""]))
+
+
 def _written(known: tuple[fields.Field, ...], values: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Key and value of each field that is set, in the usual unit, or the first of its units."""
     for field in known:
         value = values.get(field.name)
         if value is None:
             continue
-        unit = _UNITS.get(field.name) or next(iter(field.units or [""]))
+        unit = _unit_of(field)
         key = next(key for key, its in field.keys.items() if its == unit)
         if field.within:
             # On lines of their own, which the head of a program does not break as it would a long table.
