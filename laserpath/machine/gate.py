@@ -8,7 +8,9 @@ after, there is no program. `gcode.verify` says what is looked at.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 import gcode
 from laserpath.base.errors import InputError
@@ -28,14 +30,14 @@ def verified(
     *,
     spot: Spot | None = None,
     raised: bool = False,
-    at_height: bool = False,
+    at_height: bool | float = False,
 ) -> tuple[str, gcode.Program]:
     """The program of moves, and what is read back from it. header: comments at its top.
 
     pauses: rows before which it waits for the user; only where all of it is dark.
     spot: how well the bed must be followed; see `heights.bend`.
     raised: Z is that of the machine already, not counted from the surface in focus.
-    at_height: it goes to its Z also if that is 0 throughout.
+    at_height: it goes to its Z also if that is 0 throughout; a number: mm/s, at which it goes there first.
 
     Raises InputError if the program could light where it must not, whoever wrote its dialect, is lit beyond
     the heights of the bed, or leaves the machine's travel in Z.
@@ -43,7 +45,7 @@ def verified(
     asked = _asked(moves if raised else at_focus(moves, machine, spot), machine)
     dialect = convert.dialect_of(machine)
     text = gcode.write(asked, dialect, machine.s_max, header, pauses=pauses, at_height=at_height)
-    return text, _checked(text, asked, machine, pauses=bool(pauses))
+    return text, _checked(text, _climbing(asked, at_height), machine, pauses=bool(pauses))
 
 
 def verified_by_pieces(
@@ -53,7 +55,7 @@ def verified_by_pieces(
     *,
     spot: Spot | None = None,
     raised: bool = False,
-    at_height: bool = False,
+    at_height: bool | float = False,
 ) -> str:
     """`verified`, of a program too long to be in memory several times. pieces: dark at both ends, joined.
 
@@ -68,12 +70,21 @@ def verified_by_pieces(
             group = group[-1:]
         asked = _asked(piece if raised else at_focus(piece, machine, spot), machine)
         written = gcode.write_piece(
-            asked, dialect, machine.s_max, () if texts else header, at_height=at_height and not texts
+            asked, dialect, machine.s_max, () if texts else header, at_height=not texts and at_height
         )
+        asked = asked if texts else _climbing(asked, at_height)
         texts += [written[1]] if texts else written[:2]
         group.append(_WrittenPiece(asked, *written))
     _check_group(group, machine)
     return "".join([*texts, group[-1].end])
+
+
+def _climbing(asked: gcode.Moves, at_height: bool | float) -> gcode.Moves:
+    """The moves after the one that goes to their Z, if a speed is given for that, mm/s."""
+    if isinstance(at_height, bool):
+        return asked
+    climb = gcode.Moves.straight(asked.xy[[0, 0]], [0], [at_height], [False])
+    return replace(climb, z=np.array([0.0, asked.z[0]]), dynamic=asked.dynamic[:1]) + asked
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ differ.
 Layers: a program of a part moves Z alone, dark, between them, and each begins from rest. So the rest is that
 of the layer in which the next light is, found as above, and all later layers as they are. Before it comes
 what the program did in the dark before that layer: the lift, the wiper, the wait for the resin. It begins
-where Z is highest, since what is cured must not be pressed onto the floor of a vat.
+where Z is highest, since what is cured must not be pressed onto the floor of a vat. Z goes there first,
+alone, and as fast as the program lifts it, which may be slow so that the part is not torn.
 """
 
 from __future__ import annotations
@@ -90,12 +91,14 @@ class LayerReached:
     """The layer in which a program goes on. number: from 1, of `count`.  z: mm.
 
     way: what is done before it, dark, from where Z is highest; no moves: nothing.
+    climb: mm/s, at which the program goes to there; None: in a rapid.
     """
 
     number: int
     count: int
     z: float
     way: gcode.Moves
+    climb: float | None = None
 
     __repr__ = one_line
 
@@ -217,11 +220,11 @@ def _text(whole: _Interrupted, number: int, made: Resumption, header: Sequence[s
     way = rested(layer.way, machine)
     first = gcode.concat([way, rested(_rest(moves, made, ends[0]), machine)], min(machine.rapid_speed))
     pieces = (first, *(moves.span(*both) for both in pairwise(ends)))
-    follows = moves.dynamic[moves.on]
+    follows, climb = moves.dynamic[moves.on], True if layer.climb is None else layer.climb
     if follows.all() or not follows.any():
-        return verified_by_pieces(pieces, machine, header, spot=spot, raised=True, at_height=True)
+        return verified_by_pieces(pieces, machine, header, spot=spot, raised=True, at_height=climb)
     # Where another tool's program changes the mode of power between layers, that is written with both.
-    return verified(gcode.concat(pieces), machine, header, spot=spot, raised=True, at_height=True)[0]
+    return verified(gcode.concat(pieces), machine, header, spot=spot, raised=True, at_height=climb)[0]
 
 
 # Layers
@@ -267,11 +270,13 @@ class _Interrupted:
         if len(self.rows) == 2 and not climbs(dark).any() and not (dark.dwell >= _WAIT).any():
             return None
         end = _before_rest(dark)
-        way = dark.span(min(int(np.argmax(dark.z)), end), end)
+        top = min(int(np.argmax(dark.z)), end)
+        way, up = dark.span(top, end), top > 0 and dark.kind[top - 1] == gcode.Kind.LINE
+        climb = float(dark.speed[top - 1]) if up and dark.z[top] else None
         way = replace(way, comments=()) if first == 0 else way  # the first ones are the program's head
         heights = self.program.moves.z[self.first_lit + 1]
         own, each = (np.unique(some).size for some in (heights[: number + 1], heights))
-        return LayerReached(own, each, float(heights[number]), way)
+        return LayerReached(own, each, float(heights[number]), way, climb)
 
     @cached_property
     def first_lit(self) -> Indices:

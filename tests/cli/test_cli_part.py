@@ -85,7 +85,7 @@ def test_a_part_is_one_program_and_equal_layers_are_planned_once(
 def test_an_interrupted_run_goes_on_and_ends_with_the_same_bytes(
     monkeypatch: pytest.MonkeyPatch, refused: Refused, capsys: Captured
 ) -> None:
-    """It is stopped twice while the second of two different layers is solved, and only that is solved again."""
+    """It is stopped twice while the second of two layers is solved, and only that one is solved again."""
     arguments = ("plan", "part.stl", "--layer", "0.25mm", *QUICK)
     assert run(*arguments, "-o", "at-once") == 0
     solve, solved = pipeline.solve_within, []

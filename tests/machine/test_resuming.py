@@ -309,8 +309,9 @@ def test_it_comes_to_its_layer_as_the_program_did(name: str) -> None:
     got = resume(read, process, Ended(place, z=0.2))
     moves = read_again(got.text, process).moves
     first = int(np.argmax(moves.on))
-    assert moves.z[0] == pytest.approx(2.2)
-    assert np.flatnonzero(np.diff(moves.z[: first + 1])).size == 1, "down again, and no farther"
+    assert moves.z[:2] == pytest.approx((0, 2.2)), "up from wherever it is, which is read as 0"
+    assert moves.speed[0] == 4, "as slowly as each lift, and before the head goes anywhere"
+    assert np.flatnonzero(np.diff(moves.z[1 : first + 1])).size == 1, "down again, and no farther"
     assert moves.z[first] == pytest.approx(0.2)
     assert not moves.on[np.diff(moves.z) != 0].any()
     waits = moves.dwell[:first]
