@@ -84,7 +84,7 @@ def test_the_page_shows_all_together(plans: ColourPlans, tmp_path: Path) -> None
         "two-2-blue.gcode",
         "#ff0000",
         "blue resin, 40 mJ/cm²",
-        "<td>0.2;<wbr> <wbr>0.4</td>",
+        "<td>20<wbr> <wbr>mJ/<wbr>cm²;<wbr> <wbr>40<wbr> <wbr>mJ/<wbr>cm²</td>",
         "Values that differ",
         "2 colours",
         "2.5 × 2 mm",
