@@ -37,8 +37,8 @@ This checks the machine's side only. For what the file will cure, use `laserpath
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @click.option(
     "--machine", metavar="NAME|FILE",
-    help=f"Profile name or TOML file  [that in the head of FILE, else {profiles.DEFAULTS['machine']}; see "
-    "`laserpath profiles list`]",
+    help=f"Profile name or TOML file  [that in the head of FILE, else of a laserpath.toml beside it, "
+    f"else {profiles.DEFAULTS['machine']}; see `laserpath profiles list`]",
 )  # fmt: skip
 @click.option("--dialect", metavar="NAME|FILE", help="G-code dialect: name or TOML file  [the machine's]")
 @click.option("--strict", is_flag=True, help="Treat warnings as errors")
@@ -67,10 +67,9 @@ def check(
 
     refuse_drawing(data, "" if str(file) == _STDIN else str(file))
     text = data.decode("utf-8", "surrogateescape")  # the check reports bytes that are not UTF-8
-    laser = _machine_in_head(text, file) if machine is None else profiles.machine(machine)
-    if machine is None and not quiet and laser is not None:
-        click.echo(f"laserpath: for {laser.name!r}, the machine in the head of {file}", err=True)
-    laser = laser or profiles.machine()
+    laser, where = _machine_of(text, file) if machine is None else (profiles.machine(machine), "")
+    if where and not quiet:
+        click.echo(f"laserpath: for {laser.name!r}, the machine {where}", err=True)
     language = gcode.dialect(laser.dialect if dialect is None else dialect)
     checked = gcode.examine(text, language, envelope(laser, language))
     if as_json:
@@ -84,15 +83,20 @@ def check(
         context.exit(HAS_ERRORS)
 
 
-def _machine_in_head(text: str, file: Path) -> Machine | None:
-    """The machine for which laserpath has written a program, as its head says; None if there is none."""
+def _machine_of(text: str, file: Path) -> tuple[Machine, str]:
+    """The machine in the head of a program, or in the project beside it, and where; else the default, ''."""
     from laserpath.config import project, request
 
     try:
-        saved = project.in_head(text, file)
-        return request.machine_of(saved.values) if saved and "machine" in saved.values else None
+        saved, where = project.in_head(text, file), f"in the head of {file}"
+        if saved is None:
+            saved = project.beside(None if str(file) == _STDIN else file)
+            where = f"of {saved.path}" if saved else ""
+        if saved and "machine" in saved.values:
+            return request.machine_of(saved.values), where
     except InputError as error:
         raise InputError(f"{error}; name the machine by --machine") from None
+    return profiles.machine(), ""
 
 
 def _read(file: Path) -> bytes:

@@ -1,7 +1,7 @@
 """Programs for the work at the machine: `laserpath frame` and `resume`, made from a program, and `marks`.
 
 For the first two, machine, resin and spot come from the options, else from the project in the head of a
-program that laserpath has written, else they are the defaults.
+program that laserpath has written, else from a laserpath.toml beside it, else they are the defaults.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ _OUT: Options = {
         **_FOLDER_AND_QUIET,
         "--project": {
             "metavar": "FILE",
-            "help": "Project file with machine, resin and spot  [that in the head of FILE, if any]",
+            "help": "Project file with machine, resin and spot  [that in the head of FILE, else "
+            f"{project.NAME} beside it]",
         },
     }
 }
@@ -70,12 +71,16 @@ def _given_program(file: Path, given: Mapping[str, Any], suffix: str) -> _GivenP
     place = folder / f"{file.stem}{suffix}"
     check_places([place])
     text = limits.content(file, "program").decode("utf-8", "surrogateescape")
-    saved = project.load(given["project"]) if given["project"] else project.in_head(text, file)
+    saved, where = project.for_programs(given["project"], [file], file)
+    if saved is not None and saved.path != file:
+        talk.tell(f"with the settings {where}")
     names = {option.name for option in known.OPTIONS["Machine, resin, spot"]}
     chosen = {name: value for name, value in given.items() if name in names and value is not None}
     every = request.over(saved.values, chosen) if saved else chosen
     if saved is None and "machine" not in chosen:
-        talk.warn("no machine is named, neither by --machine nor in the file; the default one is taken")
+        talk.warn(
+            "no machine is named, neither by --machine nor in the file or beside it; the default one is taken"
+        )
     process = request.process_of({name: value for name, value in every.items() if name in names})
     read = source.read(file, process.machine, given["dialect"], given["s_max"])
     talk.warn(*read.remarks)

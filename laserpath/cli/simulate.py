@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 STAGES = ("reading", "executing", "exposing", "measuring", "drawing")
 STDIN = "-"
-_SAME_Z = 1e-3
-"""mm, by which --z may be off the layer of a part."""
 
 PROGRAM: Options = {
     "Program": {
@@ -87,8 +85,8 @@ PROJECT: Options = {
     "Output": {
         "--project": {
             "metavar": "FILE",
-            "help": "Project file: machine, resin, spot, placement of the design  "
-            f"[{project.NAME} beside the design, or here]",
+            "help": "Project file: machine, resin, spot, placement of the design  [that in the head of a "
+            f"program of laserpath, else {project.NAME} beside the design, or here]",
         },
     },
 }
@@ -112,22 +110,16 @@ class Inputs:
 
 
 def inputs_of(given: Mapping[str, Any], *programs: str) -> Inputs:
-    """The inputs that options give; the project file gives those that are missing.
-
-    programs: in whose heads there may be the project with which they were planned, if there is no file.
-    """
+    """The inputs that options give; `project.for_programs` gives those that are missing."""
     from laserpath.simulation import Choices
 
     if given["design"] is None:
         _only_with_a_design(given)
     chosen = {name: value for name, value in given.items() if value is not None and value != ()}
-    file = project.load(given["project"]) if given["project"] else project.beside(given["design"])
-    saved = file or _in_heads(programs)
+    saved, where = project.for_programs(given["project"], programs, given["design"])
     values = request.over(saved.of(given["design"]), chosen) if saved else chosen
     if saved and not given["quiet"]:
-        heads = f"in the head of {programs[0]}" if len(programs) == 1 else "in the heads of all programs"
-        of = f"of {file.path}" if file else heads
-        click.echo(f"laserpath: with the settings {of}", err=True)
+        click.echo(f"laserpath: with the settings {where}", err=True)
     process, settings = request.process_and_settings_of(values)
     choices = Choices(
         given["dialect"], given["s_max"], _height(given), given["aligned"], given["sensitivity"],
@@ -157,6 +149,7 @@ _OF_DRAWINGS = ("aligned", "depth", "max_epe")
 def _inputs_of_part(given: Mapping[str, Any], values: Mapping[str, Any], inputs: Inputs) -> Inputs:
     """Those for a part: all of its layers, or with --z one of them as a design in its place."""
     from laserpath.cli.plan import stack_of
+    from laserpath.machine.resuming import SAME_Z
     from laserpath.simulation.part import PlacedPart, check_part
 
     file, height = given["design"], inputs.choices.height
@@ -175,7 +168,7 @@ def _inputs_of_part(given: Mapping[str, Any], values: Mapping[str, Any], inputs:
         return replace(inputs, part=part, process=stack.process)
     apart = [abs(z - height) for z in each]
     nearest = apart.index(min(apart))
-    if apart[nearest] >= (_SAME_Z if bed is None else stack.z[0] / 2):
+    if apart[nearest] > (SAME_Z if bed is None else stack.z[0] / 2):
         raise InputError(
             f"{file} has no layer at Z {height:g} mm: its {len(each)} layers are at {each[0]:g} to "
             f"{each[-1]:g} mm"
@@ -195,25 +188,6 @@ def _middle_of(bed: Heights, area: Design) -> float:
 
     x0, y0, x1, y1 = area.bounds
     return float(bed.at(np.array([[(x0 + x1) / 2, (y0 + y1) / 2]]))[0])
-
-
-def _in_heads(programs: Sequence[str]) -> project.Project | None:
-    """The project in the heads of all programs: what all of them say; None if their machines differ."""
-    heads = [head for program in programs if (head := _in_head(program)) is not None]
-    if not heads or len(heads) < len(programs):
-        return None
-    own = heads[0].values
-    same = {name: own[name] for name in own if all(one.values.get(name) == own[name] for one in heads)}
-    return replace(heads[0], values=same) if len(heads) == 1 or "machine" in same else None
-
-
-def _in_head(program: str) -> project.Project | None:
-    """The project with which laserpath has planned a program, if its head says it."""
-    path = Path(program)
-    if program == STDIN or not path.is_file():
-        return None
-    text = limits.content(path, "program").decode("utf-8", "surrogateescape")
-    return project.in_head(text, path)
 
 
 def _height(given: Mapping[str, Any]) -> float | str | None:

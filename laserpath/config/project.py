@@ -100,6 +100,52 @@ def in_head(text: str, path: str | Path) -> Project | None:
     return _project(table, Path(path), owner)
 
 
+_HEAD_BYTES = 1 << 20
+"""Bytes of a program in which its head is: some ten times as many as a head has."""
+
+
+def in_heads(programs: Sequence[str | Path]) -> Project | None:
+    """The project in the heads of all programs: what all of them say; None if their machines differ.
+
+    Of a long program no more than the head is read.
+    """
+    heads = [head for one in programs if (head := _in_file(Path(one))) is not None]
+    if not heads or len(heads) < len(programs):
+        return None
+    own = heads[0].values
+    same = {name: own[name] for name in own if all(one.values.get(name) == own[name] for one in heads)}
+    return replace(heads[0], values=same) if len(heads) == 1 or "machine" in same else None
+
+
+def _in_file(path: Path) -> Project | None:
+    if not path.is_file():
+        return None
+    try:
+        with path.open("rb") as file:
+            data = file.read(_HEAD_BYTES)
+    except OSError:  # which is told where the program is read
+        return None
+    return in_head(data.decode("utf-8", "surrogateescape"), path)
+
+
+def for_programs(
+    given: str | None, programs: Sequence[str | Path], folder_of: str | Path | None
+) -> tuple[Project | None, str]:
+    """The project that programs are read with, and where it stands, in words; None, '': there is none.
+
+    That of the option --project comes first, then the head of the programs, then the file beside `folder_of`
+    (None: in the current folder). It holds as a whole: what it leaves out is as by default.
+    """
+    if given is not None:
+        saved = load(given)
+        return saved, f"of {saved.path}"
+    if (head := in_heads(programs)) is not None:
+        one = f"in the head of {programs[0]}"
+        return head, one if len(programs) == 1 else "in the heads of all programs"
+    near = beside(folder_of)
+    return near, "" if near is None else f"of {near.path}"
+
+
 def _project(table: dict[str, Any], path: Path, owner: str) -> Project:
     """The project of a table. path: of the file, which others that it names are beside."""
     design = table.pop("design", None)

@@ -73,6 +73,28 @@ def test_the_head_of_our_own_program_names_the_machine(capsys: Captured, refused
     assert "the project in the head of 'bar.gcode'" in refused("frame", "bar.gcode")
 
 
+def test_the_head_of_a_program_comes_before_the_project_beside_it(
+    capsys: Captured,
+) -> None:
+    """And options before both; without a head the project holds."""
+    Path("laserpath.toml").write_text('machine = "marlin-diode-405"\ncritical_dose = "5 mJ/cm2"\n')
+    head = '; laserpath.toml, to plan this again:\n; machine = "klipper-diode-405"\n'
+    lines = "G21\nG90\nG0 X1 Y1 F3000\nSET_PIN PIN=laser VALUE=0.5\nG1 X9 F600\nSET_PIN PIN=laser VALUE=0\n"
+    Path("own.gcode").write_text(head + lines)
+    for command in ("check", "frame", "simulate"):
+        run(command, "own.gcode")
+    told = capsys.readouterr().err
+    assert "'generic 405 nm diode on Klipper', the machine in the head of own.gcode" in told
+    assert "with the settings in the head of own.gcode" in told and "laserpath.toml" not in told
+    assert "SET_PIN" in Path("own.frame.gcode").read_text()
+    assert run("check", "own.gcode", "--machine", "marlin-diode-405") == 1
+    Path("bare.gcode").write_text("G21\nG90\nM5 I\nG0 X1 Y1 F3000\nM3 I S0\nG1 F600\nG1 X9 S128\nM5 I\n")
+    capsys.readouterr()
+    for command in ("check", "frame", "simulate"):
+        assert run(command, "bare.gcode") == 0
+    assert capsys.readouterr().err.count("laserpath.toml") == 3
+
+
 @pytest.mark.parametrize(
     ("text", "words"), [("<svg/>", "is a drawing (SVG)"), ("", "is empty"), ("G0 X1 Y1\n", "exposes nothing")]
 )
