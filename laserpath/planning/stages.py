@@ -30,7 +30,7 @@ from laserpath.machine.powers import energies, executable, to_levels
 from laserpath.machine.program import MachineProgram
 from laserpath.measure.exposure import Exposure
 from laserpath.physics import optics
-from laserpath.physics.dose import DoseModel, accurate_model, usual_model
+from laserpath.physics.dose import DoseModel, usual_model
 from laserpath.planning import compensation
 from laserpath.planning.dots import drawn_out, filled
 from laserpath.planning.optimise.fields import PathProblem, cut_at_borders, optimised
@@ -271,8 +271,7 @@ class _EdgeCheck:
 
     @classmethod
     def of(cls, task: Task) -> _EdgeCheck:
-        scene = task.overview
-        return cls(task, accurate_model(scene.grid, scene.spot), EdgeTerm(scene))
+        return cls(task, task.overview_model, EdgeTerm(task.overview))
 
     def errors(self, path: EnergyPath, factors: Floats) -> Floats:
         """(K,) mean edge errors of the path at K relative doses, `factors`."""

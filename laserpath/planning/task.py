@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from laserpath.design.partition import Partition
+from laserpath.design.partition import Partition, given_model
 from laserpath.design.scene import Scene
 from laserpath.design.target import affordable
 from laserpath.machine import convert
+from laserpath.physics.dose import DoseModel, accurate_model
 from laserpath.types import Design, Machine, Process, Settings
 
 
@@ -71,6 +72,12 @@ class Task:
     def overview(self) -> Scene:
         """The scene on which all of the design is weighed: its own, or of several fields a coarse one."""
         return self.scene if self.partition.single else self.scene.coarse
+
+    @property
+    def overview_model(self) -> DoseModel:
+        """The dose on the overview: accurate, and of several fields in single precision, within 1e-5."""
+        made = accurate_model if self.partition.single else given_model
+        return made(self.overview.grid, self.overview.spot)
 
     def within(self, iterations: int) -> Task:
         """This task with another maximum of iterations."""

@@ -24,7 +24,7 @@ from laserpath.machine import convert
 from laserpath.machine.powers import energies, exposing, within_power
 from laserpath.machine.program import MachineProgram, early, joined, prepared, with_energies
 from laserpath.measure import edge_errors, rounded_off
-from laserpath.physics.dose import DoseModel, accurate_model, usual_model
+from laserpath.physics.dose import DoseModel, usual_model
 from laserpath.planning.compensation.levels import best_levels
 from laserpath.planning.compensation.places import best_places, restored
 from laserpath.planning.compensation.shape import ExecutedShape
@@ -325,8 +325,7 @@ def _levelled(program: MachineProgram, task: Task) -> MachineProgram:
 
 def _dose_of(program: MachineProgram, task: Task) -> Floats:
     """(rows, columns) mJ/mm² of a program as executed, on the grid that shows all of the design."""
-    scene = task.overview
-    return accurate_model(scene.grid, scene.spot).dose(program.executed)
+    return task.overview_model.dose(program.executed)
 
 
 def _is_bearable(brightest: float, task: Task) -> bool:

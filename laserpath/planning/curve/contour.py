@@ -18,6 +18,7 @@ accuracy, and such lines inside, for speed, with the centre lines where it is to
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import shapely
@@ -26,6 +27,7 @@ from shapely.geometry import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
 from laserpath.base.arrays import Floats
+from laserpath.base.compute.beside import pool
 from laserpath.base.overlay import NODING, crossings, outside
 from laserpath.planning.curve.skeleton import medial_axis
 
@@ -61,16 +63,31 @@ def rings(
     area: MultiPolygon, inset: float, pitch: float, flatness: float, most: int | None = None
 ) -> list[Floats]:
     """The rings at the first `most` depths, or at all depths if it is None, with rounded corners."""
-    strokes: list[Floats] = []
-    depth = inset
-    while not (region := area.buffer(-depth, join_style="mitre")).is_empty and most != 0:
+    each = list(area.geoms)
+    work = partial(_rings_of, inset=inset, pitch=pitch, flatness=flatness, most=most)
+    # Most of it is GEOS's, without Python's lock.
+    by_island = list((map if len(each) == 1 else pool().map)(work, each))
+    deepest = max(map(len, by_island), default=0)
+    return [
+        stroke for k in range(deepest) for found in by_island if k < len(found) for stroke in found[k]
+    ]
+
+
+def _rings_of(
+    island: Polygon, inset: float, pitch: float, flatness: float, most: int | None
+) -> list[list[Floats]]:
+    """The rings of one island, depth by depth."""
+    found: list[list[Floats]] = []
+    while len(found) != most:
+        region = island.buffer(-inset - len(found) * pitch, join_style="mitre")
+        if region.is_empty:
+            break
+        found.append([])
         for polygon in _polygons(region):
             rounded = _rounded(polygon, _CORNER * inset)
             for ring in (rounded.exterior, *rounded.interiors):
-                strokes.append(shapely.get_coordinates(ring.simplify(_FLATTER * flatness)))
-        depth += pitch
-        most = None if most is None else most - 1
-    return strokes
+                found[-1].append(shapely.get_coordinates(ring.simplify(_FLATTER * flatness)))
+    return found
 
 
 def _rounded(polygon: Polygon, radius: float) -> Polygon:
