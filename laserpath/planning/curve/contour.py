@@ -68,9 +68,7 @@ def rings(
     # Most of it is GEOS's, without Python's lock.
     by_island = list((map if len(each) == 1 else pool().map)(work, each))
     deepest = max(map(len, by_island), default=0)
-    return [
-        stroke for k in range(deepest) for found in by_island if k < len(found) for stroke in found[k]
-    ]
+    return [stroke for k in range(deepest) for found in by_island if k < len(found) for stroke in found[k]]
 
 
 def _rings_of(
