@@ -73,7 +73,8 @@ class Meter:
         if not self._plans:
             self._expected_at = self._entered = self._told = self._clock()
             self.name = "starting"
-        self._plans, self._noun, self._shown = forecasts, noun, None
+        self._plans = (*forecasts[:1], *(one.later for one in forecasts[1:]))
+        self._noun, self._shown = noun, None
         self._show()
 
     def layer(self, number: int) -> None:

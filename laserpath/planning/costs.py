@@ -59,13 +59,19 @@ class Cost:
 class PlanStep(NamedTuple):
     """A step of a plan, as its `Progress` names it. seconds: forecast.  rounds: expected in these.
 
-    compiling: s of `seconds` in which kernels are compiled.
+    compiling: s of `seconds` in which kernels are compiled.  first: s that only a process' first plan takes.
     """
 
     name: str
     seconds: float
     rounds: float = 1.0
     compiling: float = 0.0
+    first: float = 0.0
+
+    @property
+    def later(self) -> PlanStep:
+        """The step in a further plan of the same process."""
+        return self._replace(seconds=self.seconds - self.compiling - self.first, compiling=0.0, first=0.0)
 
 
 COSTS: dict[str, Cost] = {
@@ -87,6 +93,10 @@ COSTS: dict[str, Cost] = {
 
 COMPILING = {"start": 11.0, "try": 4.4, "simplify": 2.4, "levels": 12.0, "place": 14.0}
 """Seconds by which these steps are longer the first time on a computer, where kernels are compiled."""
+
+FIRST = {"start": 1.05, "simplify": 0.40, "levels": 0.065, "measure": 0.10}
+"""Seconds of `Cost.once` that only the first plan of a process takes, to load what it needs: of eight discs
+of 0.2 to 2.4 mm planned one after the other, the first one against the others."""
 
 _BY_FIELDS = {
     "try": 0.54, "shape": 0.97, "refine": 0.94, "execute": 0.82,
@@ -129,11 +139,13 @@ class StepWork:
 
 def steps_of(task: Task, length: float) -> tuple[PlanStep, ...]:
     """The steps of a plan in their order, each with its seconds on this machine. length: of lines, mm."""
-    first = COMPILING if not is_kept(places.descend) else {}
+    compiling = dict(COMPILING) if not is_kept(places.descend) else {}
+    loading = dict(FIRST)
     found = [
-        PlanStep(work.step, pace() * (seconds + more), work.expected, pace() * more)
+        PlanStep(work.step, pace() * (seconds + more), work.expected, pace() * more, pace() * first)
         for work, seconds in _shared_out(works(task, length), task)
-        for more in [first.get(work.step, 0.0)]
+        # A step that a plan has several times does this only once.
+        for more, first in [(compiling.pop(work.step, 0.0), loading.pop(work.step, 0.0))]
     ]
     if cpu_count() == 1:
         return tuple(found)

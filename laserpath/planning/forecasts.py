@@ -103,7 +103,12 @@ class Forecast:
     @property
     def compiling(self) -> float:
         """S of it in which kernels are compiled: many in the first plan after an installation, then none."""
-        return sum({step.name: step.compiling for step in self.steps}.values())
+        return sum(step.compiling for step in self.steps)
+
+    @property
+    def later(self) -> Forecast:
+        """The forecast of the plan after another one in the same process, which has loaded and compiled."""
+        return replace(self, steps=tuple(step.later for step in self.steps))
 
     @property
     def with_sensitivity(self) -> Forecast:
@@ -119,8 +124,9 @@ class Forecast:
     @classmethod
     def of_all(cls, each: Sequence[Forecast]) -> Forecast:
         """Several plans as one: they are made, and written, one after the other."""
+        planned = each[0], *(one.later for one in each[1:])
         return cls(
-            tuple(step for one in each for step in one.steps),
+            tuple(step for one in planned for step in one.steps),
             max(one.memory for one in each),
             sum(one.write_seconds for one in each),
             tuple(dict.fromkeys(note for one in each for note in one.notes)),
@@ -130,7 +136,7 @@ class Forecast:
 
     def further(self, plans: float) -> float:
         """S that the plans expected after so many take; the last one may need more than expected."""
-        return max(self.plans - plans, 0.0) * self.seconds(SOLVING)
+        return max(self.plans - plans, 0.0) * sum(s.later.seconds for s in self.steps if s.name in SOLVING)
 
     def seconds(self, steps: Container[str] | None = None) -> float:
         """S that the named steps take, each once; None: all of them."""

@@ -46,7 +46,7 @@ from laserpath.machine.program import MachineProgram, moves_from_zero
 from laserpath.machine.rest import pieces, rested
 from laserpath.measure.surface import COLUMN_PIXELS, thickness_of
 from laserpath.physics import optics
-from laserpath.planning.costs import PlanStep
+from laserpath.planning.costs import PlanStep, pace
 from laserpath.planning.depth import (
     FAR_DEPTHS,
     InDepth,
@@ -74,6 +74,8 @@ _DIMMING = 8.5e-7
 """s a pixel that the search for a layer's dimmed program takes; measured on a part of 20 mm in 400 layers."""
 _DIMMING_BYTES = 180.0, 13.0
 """A pixel, of the dimming, and of each different layer; measured on the same part, with 2.1 GB in all."""
+_PAGE = 3.4
+"""s at the pace of `costs`, of the page of a small part: three of 2 to 3 mm, with and without it."""
 _EXECUTED = 20
 """Layers that are executed at once for their time: more take more memory."""
 _THICKNESS = 0.05
@@ -482,7 +484,8 @@ def forecast_stack(stack: Stack) -> tuple[Forecast, ...]:
         return each
     # All layers are dimmed after the last one is planned.
     rows, columns = grid_for(stack.whole, stack.process.spot, COLUMN_PIXELS).shape
-    dim = PlanStep(PlanPart.DIM, _DIMMING * searched(stack) * rows * columns, len(stack.z))
+    page = _PAGE * pace() if stack.paged else 0.0
+    dim = PlanStep(PlanPart.DIM, _DIMMING * searched(stack) * rows * columns + page, len(stack.z))
     once, of_each = _DIMMING_BYTES
     memory = max(one.memory for one in each) + (once + of_each * len(each)) * rows * columns
     return (*each[:-1], replace(each[-1], steps=(*each[-1].steps, dim), memory=memory))

@@ -272,7 +272,8 @@ def test_the_estimate_of_a_part_counts_all_layers_and_plans_equal_ones_once(caps
     assert whole["size_mm"] == pytest.approx([1.2, 1.2, 0.15])
     low, high = (estimated(f"slice_{number}.w?t") for number in (9, 10))
     assert whole["write_s"] == pytest.approx(low["write_s"] + 2 * high["write_s"] + 3 * 2)
-    assert whole["plan_s"] == pytest.approx(low["plan_s"] + high["plan_s"], rel=0.05)
+    each = low["plan_s"], high["plan_s"]
+    assert max(each) < whole["plan_s"] < sum(each), "what is loaded for the first is there for the second"
     assert run("estimate", "slice_*.wkt", "--layer", "50um", *QUICK) == 0
     assert "slice: 1.2 × 1.2 × 0.15 mm; 3 layers, of which 2 differ" in capsys.readouterr().out
 

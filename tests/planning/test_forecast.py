@@ -182,3 +182,15 @@ def test_a_design_smaller_than_the_spot_is_warned_of() -> None:
     (warning,) = forecast(cell, replace(PROCESS, machine=Machine(power_max=0.5)), QUICK).warnings
     assert "10 times smaller than the spot of 100 µm" in warning
     assert forecast(TEE, PROCESS, QUICK).warnings == ()
+
+
+def test_what_the_first_plan_loads_and_compiles_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty small layers were forecast with twenty times all of it."""
+    one = forecast(TEE, PROCESS, QUICK).without_report
+    monkeypatch.setattr("laserpath.planning.costs.is_kept", lambda kernel: False)
+    fresh = forecast(TEE, PROCESS, QUICK).without_report
+    assert fresh.plan_seconds - one.plan_seconds == pytest.approx(fresh.compiling)
+    both, many = (forecasts.Forecast.of_all([fresh] * count) for count in (2, 20))
+    assert both.compiling == many.compiling == fresh.compiling > 1
+    assert many.plan_seconds - fresh.plan_seconds == pytest.approx(19 * one.later.plan_seconds)
+    assert one.later.plan_seconds < 0.6 * one.plan_seconds
