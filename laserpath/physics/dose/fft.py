@@ -42,8 +42,9 @@ that it has for energies e⁰, and grows with the sum of all: D = h ∗ e + t Σ
 from __future__ import annotations
 
 import copy
+import weakref
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
@@ -110,6 +111,7 @@ class FftEngine:
     def __init__(self, grid: Grid, spot: Spot, precision: str = "f32", tolerance: float = TOLERANCE) -> None:
         check(grid, spot, precision, tolerance)
         self.grid, self.spot, self.precision, self.tolerance = grid, spot, precision, tolerance
+        self._seen: tuple[Callable[[], object], Callable[[], object]] = (lambda: None, lambda: None)
         band = optics.band(spot, tolerance)
         self.left_out = _left_out(spot, band) if optics.has_kinks(spot) else tolerance / 8
         order, pitch = _resolution(spot, band, tolerance / 4)
@@ -148,7 +150,7 @@ class FftEngine:
 
     def spread(self, xy: Floats, energy: Floats) -> Floats:
         """Dose (rows, columns) mJ/mm² of energies (M,) mJ at xy (M, 2) mm."""
-        xy, energy = checked_points(xy, energy, self)
+        xy, energy = self._checked(xy, energy)
         spectrum = self._spectrum(xy, energy)
         spectrum *= self._filter
         dose = self._picture(spectrum)
@@ -158,7 +160,7 @@ class FftEngine:
 
     def gather(self, xy: Floats, energy: Floats, d_dose: Floats) -> tuple[Floats, Floats]:
         """∂L/∂energy (M,) and ∂L/∂xy (M, 2) from ∂L/∂D (rows, columns)."""
-        xy, energy = checked_points(xy, energy, self)
+        xy, energy = self._checked(xy, energy)
         d_dose = checked_slope(d_dose, self)
         spectrum = self._slope_spectrum(d_dose)
         spectrum *= np.conj(self._filter)
@@ -168,6 +170,15 @@ class FftEngine:
         if self._tail:
             self._tail.pull(xy, energy, d_dose, d_energy, d_xy)
         return d_energy, d_xy
+
+    def _checked(self, xy: Floats, energy: Floats) -> tuple[Floats, Floats]:
+        """`checked_points`, once for the arrays of a `spread` and of the `gather` after it."""
+        if all(before() is one for before, one in zip(self._seen, (xy, energy), strict=True)):
+            return xy, energy
+        checked = checked_points(xy, energy, self)
+        if checked[0] is xy and checked[1] is energy:
+            self._seen = weakref.ref(xy), weakref.ref(energy)
+        return checked
 
     def convolved(self, picture: Floats, *, adjoint: bool = False) -> Floats:
         """The spot's convolution with a picture (rows, columns): the dose of energies at pixel centres.
@@ -252,7 +263,9 @@ class FftEngine:
         """The modes of a real array, padded with zeros at its end up to `shape`."""
         (ky, kx), threads = self.modes, _threads(shape)
         half = fft.rfft(canvas, n=shape[1], axis=1, workers=threads)[:, : kx + 1]
-        full = fft.fft(half, n=shape[0], axis=0, workers=threads)
+        tall = np.empty((shape[0], kx + 1), half.dtype)
+        tall[: len(half)], tall[len(half) :] = half, 0
+        full = fft.fft(tall, axis=0, workers=threads, overwrite_x=True)
         return np.concatenate([full[: ky + 1], full[len(full) - ky :]])
 
     def _rows(self, spectrum: Spectrum, count: int) -> Spectrum:

@@ -256,14 +256,12 @@ class WriteTimeTerm:
 
     def __call__(self, xy: Floats, line_energy: Floats) -> tuple[float, PathGradient]:
         """The term of vertices xy (N+1, 2) mm and its derivatives; the travel from the work zero counts."""
-        rapid = np.concatenate([[True], ~self.on])
-        moves = gcode.Moves.straight(
-            xy=np.vstack([np.zeros((1, 2)), xy]),
-            power=np.where(rapid, 0.0, 1.0),
-            speed=np.concatenate([[min(self.limits.rapid)], self.speed]),
-            rapid=rapid,
+        gradient = gcode.motion.time_gradient_along(
+            np.vstack([np.zeros((1, 2)), xy]),
+            np.append(min(self.limits.rapid), self.speed),
+            np.append(True, ~self.on),
+            self.limits,
         )
-        gradient = gcode.motion.time_gradient(moves, self.limits)
         scale = self.weight / self.unit
         return scale * gradient.time, PathGradient(scale * gradient.xy[1:], np.zeros(len(line_energy)))
 
