@@ -28,7 +28,7 @@ from laserpath.base.plan_steps import PlanPart
 from laserpath.design.partition import is_alone
 from laserpath.machine import convert
 from laserpath.machine.powers import executable, exposing, within_power
-from laserpath.machine.program import MachineProgram, exported
+from laserpath.machine.program import MachineProgram, early, joined, with_energies
 from laserpath.physics import optics
 from laserpath.physics.dose import usual_model
 from laserpath.planning.curve import (
@@ -325,7 +325,8 @@ def _executed(sent: tuple[EnergyPath, Process, float]) -> Toolpath:
     """A path as the controller executes it. sent: it, the process, and the share of short strokes' speed."""
     path, process, share = sent
     exact = executable(path, process.spot, process.machine, share)
-    return MachineProgram.of(exported(exact, process), process).executed
+    moves = early(with_energies(joined(exact, process), process), process)
+    return MachineProgram.of(convert.from_moves(moves, process.machine), process).executed
 
 
 def _score(path: EnergyPath, executed: Callable[[], Toolpath], task: Task, regions: _Regions) -> Floats:
