@@ -61,8 +61,8 @@ _OBJECTS = 20_000
 """New objects after which Python looks for cycles. A larger number looks less often, and frees them later:
 with Python's own 700 it takes 0.4 s of a plan, since imports and kernels make many objects that stay."""
 
-_WITH_WORKERS = {"loky", "distributed"}
-"""Packages whose processes end with this one."""
+_CLUSTER, _WORKERS = "distributed", "laserpath.base.compute.workers"
+"""Modules whose threads or processes end with this one."""
 
 _HELP = """Plan toolpaths for machines that cure resin or photoresist with a focused laser.
 
@@ -103,13 +103,15 @@ def command() -> None:
     """What the script `laserpath` runs: `main`, then an end that does not take all objects apart.
 
     With Taichi and Numba loaded that would take 0.3 s of a processor, a tenth of a small plan; mypy ends in
-    the same way. Worker processes have to be told to end, too, so with them Python ends as it always does.
+    the same way. Worker processes are told to end before; with a cluster Python ends as it always does.
     """
     try:
         main()
     except SystemExit as end:
-        if not isinstance(end.code, int) or _WITH_WORKERS & sys.modules.keys():
+        if not isinstance(end.code, int) or _CLUSTER in sys.modules:
             raise
+        if _WORKERS in sys.modules:
+            sys.modules[_WORKERS].release(wait=True)
         atexit._run_exitfuncs()
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError, AttributeError):  # closed, or none

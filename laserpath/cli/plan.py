@@ -514,6 +514,7 @@ def _plan(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -
     """Plan a drawing and write its files."""
     frame, save_project = job.given["frame"], job.given["save_project"]
     import laserpath
+    from laserpath.base.compute.workers import release
 
     meter.name = f"reading {Path(job.file).name}"
     read = designs_of(job.file, job.values, job.process)
@@ -530,6 +531,8 @@ def _plan(job: Job, listen: Callable[[Progress], None], meter: progress.Meter) -
     job.talk.more(f"the optimiser {planned.solution.result}")
     job.check()
     meter.writing()
+    if not job.given["sensitivity"]:
+        release()  # the workers end while the page is drawn
     written, untold = planned.write(job.folder, frame=frame, project=save_project), ""
     if job.given["sensitivity"] and not planned.solution.stopped:
         planned, untold = _with_sensitivity(planned, job, listen, meter)

@@ -58,7 +58,7 @@ class _Cluster:
         return int(sum(self.client.nthreads().values()))
 
 
-_state = SimpleNamespace(cluster=None, pool=None, begun=deque())
+_state = SimpleNamespace(cluster=None, pool=None, released=None, begun=deque())
 """begun: the futures of what is done `meanwhile`, which keeps workers from tasks of `each`."""
 
 
@@ -94,11 +94,17 @@ def prepare(function: Callable[[], object]) -> None:
             _pool().submit(function)
 
 
-def release() -> None:
-    """End the workers here, which keep some hundred MB each. Further tasks start others."""
+def release(*, wait: bool = False) -> None:
+    """End the workers here, which keep some hundred MB each. Further tasks start others.
+
+    wait: until these and those released before have ended, which takes them a quarter of a second.
+    """
     if _state.pool is not None:
         _state.pool.shutdown(wait=False)
-        _state.pool = None
+        _state.released, _state.pool = _state.pool, None
+    if wait and _state.released is not None:
+        _state.released.shutdown(wait=True)
+        _state.released = None
 
 
 def meanwhile(function: Callable[[Task], Result], task: Task) -> Callable[[], Result]:
