@@ -20,6 +20,7 @@ from laserpath.config.profiles import bed
 from laserpath.machine import convert
 from laserpath.machine.gate import verified
 from laserpath.machine.heights import at_focus, bend, check_bed, said, unfollowed
+from laserpath.machine.program import moves_from_zero
 from laserpath.physics import optics
 from laserpath.planning import forecast_matrix
 from laserpath.simulation import simulate, source
@@ -202,7 +203,7 @@ def test_the_time_of_layers_is_that_of_their_program_along_the_bed() -> None:
     machine = done.stack.process.machine
     along = gcode.read(done.program, gcode.dialect("grbl"), machine.s_max).moves
     assert np.ptp(along.z) > 0.53
-    executed = gcode.motion.execute(along, convert.controller(machine))
+    executed = gcode.motion.execute(moves_from_zero(along, machine), convert.controller(machine))
     assert done.write_time == pytest.approx(executed.write_time, rel=1e-6)
 
 

@@ -50,8 +50,9 @@ def executed(monkeypatch: pytest.MonkeyPatch) -> list[gcode.Moves]:
     return runs
 
 
-LEARNED = 1 + ROUNDS["standard"]
-"""Programs that learning executes: with the first powers, and after each round of steps and powers."""
+LEARNED = 2 + ROUNDS["standard"]
+"""Programs that learning executes, where the edges are off: with the energies as they were refined, with the
+first powers, and after each round of steps and powers."""
 
 
 @pytest.mark.slow
