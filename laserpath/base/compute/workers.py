@@ -9,6 +9,7 @@ and dashboard, and many sites run one already.
 
 from __future__ import annotations
 
+import gc
 import re
 import signal
 from collections import deque
@@ -31,6 +32,9 @@ _IDLE = 300.0
 
 _AHEAD = 2
 """Tasks for each worker that are made before they are needed: more hold more memory."""
+
+_OBJECTS = 20_000
+"""New objects after which a worker looks for cycles: with Python's own 700 it starts a tenth slower."""
 
 _NONE: Any = object()
 """No further task."""
@@ -169,6 +173,7 @@ def _begin() -> None:
     """
     from loky import process_executor
 
+    gc.set_threshold(_OBJECTS, 10, 10)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     process_executor._USE_PSUTIL = False
     use_processors(1)
