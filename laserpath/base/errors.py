@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from gcode.errors import QUOTE, did_you_mean, figure, one_line, short
@@ -36,13 +37,17 @@ class PlausibilityWarning(UserWarning):
 def told_once(of_each: Sequence[Iterable[str]], naming: Callable[[Sequence[int]], str]) -> tuple[str, ...]:
     """The sentences of several plans, each once: `layers 3 to 41: …`; without names what all say.
 
-    Sentences that differ in their figures only are one: `layers 3 to 41 (figures of layer 3): …`, the first.
+    Sentences of several plans, not of one, that differ in their figures only are one, the first:
+    `layers 3 to 41 (figures of layer 3): …`.
     naming: of plans with these numbers, from 0, in rising order.
     """
-    found: dict[str, list[tuple[int, str]]] = {}
+    found: dict[tuple[str, int], list[tuple[int, str]]] = {}
     for number, sentences in enumerate(of_each):
+        alike = Counter[str]()
         for sentence in dict.fromkeys(sentences):
-            found.setdefault(_FIGURES.sub("#", sentence), []).append((number, sentence))
+            form = _FIGURES.sub("#", sentence)
+            found.setdefault((form, alike[form]), []).append((number, sentence))
+            alike[form] += 1
     told = list[str]()
     for those in found.values():
         first, sentence = those[0]

@@ -473,8 +473,3 @@ def joined(path: Toolpath, process: Process, passes: int = 1) -> gcode.Moves:
     if controller.shortest_move > 0:
         moves = gcode.without_short(moves, controller.shortest_move, process.resin.order)
     return moves
-
-
-def exported(path: Toolpath, process: Process) -> Toolpath:
-    """The toolpath that the machine is commanded to follow, in one pass."""
-    return convert.from_moves(export(path, process), process.machine)

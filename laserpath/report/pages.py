@@ -196,6 +196,7 @@ def page(exposed: ShownProgram, data: PageData | None, verdict: Verdict, text: P
     places: Sequence[Place] = marked(data.places, data.inspection, data.fwhm) if data else ()
     done = exposed.done
     report = data.report if data else None
+    _ = exposed.light, exposed.track  # once, before several threads ask for them
     # Most of it is numbers, without Python's lock: one part beside the other.
     drawn = [pool().submit(draw) for draw in pictures.maps(exposed, places, done) if text.illustrated]
     charts = list(_charts(exposed, data, places, text))

@@ -386,6 +386,7 @@ def test_each_warning_of_layers_is_told_once_with_its_layers() -> None:
     (fine,) = [one for one in done.warnings if "narrower than" in one]
     assert fine.startswith("layers 3 to 4 (figures of layer 3): 1 feature narrower than 0.2 mm")
     assert f"Warning: {fine}"[:60] in done.program
+    assert told_once([["a 1", "a 2"], []], stacks.layers_named) == ("layer 1: a 1", "layer 1: a 2")
     assert told_once([["a"], ["b 1"], [], ["a", "b 1"], ["a"]], stacks.layers_named) == (
         "layers 1 and 4 to 5: a", "layers 2 and 4: b 1",
     )  # fmt: skip

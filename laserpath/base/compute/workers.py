@@ -62,8 +62,9 @@ class _Cluster:
         return int(sum(self.client.nthreads().values()))
 
 
-_state = SimpleNamespace(cluster=None, pool=None, released=None, begun=deque())
-"""begun: the futures of what is done `meanwhile`, which keeps workers from tasks of `each`."""
+_state = SimpleNamespace(cluster=None, pool=None, ending=[], begun=deque())
+"""ending: the threads that end released workers.  begun: futures of `meanwhile`, whose tasks may still occupy
+a worker."""
 
 
 def worker_count() -> int:
@@ -104,11 +105,13 @@ def release(*, wait: bool = False) -> None:
     wait: until these and those released before have ended, which takes them a quarter of a second.
     """
     if _state.pool is not None:
+        # loky forgets the thread that ends them when it is not asked to wait.
+        _state.ending.append(getattr(_state.pool, "_executor_manager_thread", None))
         _state.pool.shutdown(wait=False)
-        _state.released, _state.pool = _state.pool, None
-    if wait and _state.released is not None:
-        _state.released.shutdown(wait=True)
-        _state.released = None
+        _state.pool = None
+    while wait and _state.ending:
+        if (thread := _state.ending.pop()) is not None:
+            thread.join()
 
 
 def meanwhile(function: Callable[[Task], Result], task: Task) -> Callable[[], Result]:

@@ -150,7 +150,8 @@ class FftEngine:
 
     def spread(self, xy: Floats, energy: Floats) -> Floats:
         """Dose (rows, columns) mJ/mm² of energies (M,) mJ at xy (M, 2) mm."""
-        xy, energy = self._checked(xy, energy)
+        xy, energy = checked_points(xy, energy, self)
+        self._seen = weakref.ref(xy), weakref.ref(energy)
         spectrum = self._spectrum(xy, energy)
         spectrum *= self._filter
         dose = self._picture(spectrum)
@@ -160,7 +161,9 @@ class FftEngine:
 
     def gather(self, xy: Floats, energy: Floats, d_dose: Floats) -> tuple[Floats, Floats]:
         """∂L/∂energy (M,) and ∂L/∂xy (M, 2) from ∂L/∂D (rows, columns)."""
-        xy, energy = self._checked(xy, energy)
+        # Those of the `spread` before are checked.
+        if not all(before() is one for before, one in zip(self._seen, (xy, energy), strict=True)):
+            xy, energy = checked_points(xy, energy, self)
         d_dose = checked_slope(d_dose, self)
         spectrum = self._slope_spectrum(d_dose)
         spectrum *= np.conj(self._filter)
@@ -170,15 +173,6 @@ class FftEngine:
         if self._tail:
             self._tail.pull(xy, energy, d_dose, d_energy, d_xy)
         return d_energy, d_xy
-
-    def _checked(self, xy: Floats, energy: Floats) -> tuple[Floats, Floats]:
-        """`checked_points`, once for the arrays of a `spread` and of the `gather` after it."""
-        if all(before() is one for before, one in zip(self._seen, (xy, energy), strict=True)):
-            return xy, energy
-        checked = checked_points(xy, energy, self)
-        if checked[0] is xy and checked[1] is energy:
-            self._seen = weakref.ref(xy), weakref.ref(energy)
-        return checked
 
     def convolved(self, picture: Floats, *, adjoint: bool = False) -> Floats:
         """The spot's convolution with a picture (rows, columns): the dose of energies at pixel centres.

@@ -257,10 +257,13 @@ def learned(
         done = LearnedProgram(_levelled(program, task), stopped)
     else:
         printed = _Print.of(program, task)
-        if printed.error > _NEARLY_TRUE or not _is_bearable(printed.brightest, task):
+        waits = printed.error <= _NEARLY_TRUE and _is_bearable(printed.brightest, task)
+        if not waits:
             program = _levelled(program, task)
             printed = _Print.of(program, task)
         done = _placed(program, printed, task, (objective, time_weight), progress)
+        if waits and done.program is program:  # stopped, or no place was better
+            done = replace(done, program=_levelled(program, task))
     return replace(done, program=_without_lost_dots(done.program, task))
 
 

@@ -172,3 +172,17 @@ def test_workers_that_are_let_go_end_and_others_take_their_place() -> None:
     after = set(workers.each(_process, range(6)))
     assert before & after <= {os.getpid()}
     assert len(after) > 1
+
+
+@pytest.mark.slow
+def test_who_waits_for_released_workers_finds_none() -> None:
+    """So that a command may end at once: a worker that lives longer keeps its output open."""
+    first = set(workers.each(_process, range(4)))
+    workers.release()
+    second = set(workers.each(_process, range(4)))
+    workers.release(wait=True)
+    others = (first | second) - {os.getpid()}
+    assert others
+    for number in others:
+        with pytest.raises(ProcessLookupError):
+            os.kill(number, 0)

@@ -508,3 +508,14 @@ def test_an_engine_without_a_grid_of_its_own_takes_them_as_points():
     dose = direct.spread(energy)
     np.testing.assert_allclose(fft.spread(energy), dose, atol=2e-3 * dose.max())
     np.testing.assert_allclose(fft.gather(dose), direct.gather(dose), rtol=5e-3)
+
+
+def test_points_that_were_changed_in_place_are_checked_again() -> None:
+    """Optimisers change arrays; the check is left out only where a `gather` follows its `spread`."""
+    points = engine(Grid((-1, -1), 0.1, (21, 21)), Spot(0.5), method="fft")
+    xy, energy = np.zeros((1, 2)), np.ones(1)
+    dose = points.spread(xy, energy)
+    points.gather(xy, energy, dose)
+    xy[0] = 1e4
+    with pytest.raises(InputError, match="outside the grid"):
+        points.spread(xy, energy)
