@@ -270,3 +270,12 @@ def test_a_line_that_is_cut_short_moves_no_further(
 def test_a_long_repetition_takes_no_long_time(piece: str, dialect: gcode.Dialect) -> None:
     check(piece * 30_000, dialect)
     check("G1 X1 F60" + piece * 30_000 + "\n", dialect)
+
+
+def test_a_power_in_a_rapid_is_stated_on_both_ways() -> None:
+    """M3 after it lights with nothing that an earlier program left."""
+    text, dialect = "G0 X0 Y0 F600\nG0X0\nG0X1\nG0X0S0\nM3\n", gcode.dialect("grblhal")
+    assert gcode.read(text, dialect, 1.0).lit_rests == ()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Quick, "ready", False)
+        assert gcode.read(text, dialect, 1.0).lit_rests == ()
