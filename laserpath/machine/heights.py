@@ -78,6 +78,10 @@ def at_focus(moves: gcode.Moves, machine: Machine, spot: Spot | None = None) -> 
     return moves
 
 
+TIMED_AT_ONCE = 20
+"""Layers of a part that are executed at once for their time: more take more memory."""
+
+
 def write_time(moves: gcode.Moves, process: Process) -> float:
     """S that the machine takes for moves whose Z is counted from the surface in focus."""
     moves = at_focus(moves, process.machine, process.spot)

@@ -19,6 +19,7 @@ import numpy as np
 
 import gcode
 from gcode.motion import peak_rate
+from gcode.move import approached
 from laserpath.base.arrays import Indices
 from laserpath.base.errors import InputError, one_line
 from laserpath.machine import convert
@@ -414,8 +415,7 @@ def from_zero(path: Toolpath, machine: Machine, start: Point = (0.0, 0.0)) -> To
 
 def moves_from_zero(moves: gcode.Moves, machine: Machine) -> gcode.Moves:
     """The moves after one from the work zero, where the head is when the program starts."""
-    way = gcode.Moves.straight([(0, 0), moves.xy[0]], [0], [min(machine.rapid_speed)], [True])
-    return replace(way, z=moves.z[[0, 0]]) + moves
+    return approached(moves, min(machine.rapid_speed))
 
 
 def moves_of_part(moves: gcode.Moves, first: int, machine: Machine) -> gcode.Moves:

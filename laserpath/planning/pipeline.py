@@ -296,13 +296,12 @@ def _program(solution: Solution, task: Task, warnings: Iterable[str] = ()) -> Ma
 
 def _meanwhile_shipped(path: Toolpath, task: Task) -> Callable[[], MachineProgram]:
     """What gives the program of a path, which a worker makes and executes meanwhile if there are any."""
-    if is_alone(len(task.partition)):
-        return partial(_shipped, path, task)
-    return meanwhile(_executed, (run_out(path, task), task.process, task.settings.passes))
+    sent = _to_write(path, task)
+    return partial(_executed, sent) if is_alone(len(task.partition)) else meanwhile(_executed, sent)
 
 
-def _executed(sent: tuple[Toolpath, Process, int]) -> MachineProgram:
-    """The program of a path without its text, already executed. sent: it, the process, the passes."""
+def _executed(sent: tuple[Toolpath, Process, int, Sequence[str]]) -> MachineProgram:
+    """A program without its text, already executed. sent: as of `_to_write`."""
     program = MachineProgram.written(*sent)
     _ = program.executed_parts, program.motion  # its parts keep these
     return replace(program, text="")
@@ -310,9 +309,15 @@ def _executed(sent: tuple[Toolpath, Process, int]) -> MachineProgram:
 
 def _shipped(path: Toolpath, task: Task, warnings: Iterable[str] = ()) -> MachineProgram:
     """The program that exposes a path in all passes, a dot at its end included, with the same header."""
-    settings = task.settings
-    lines = header(task.design, task.process, settings, warnings)
-    return MachineProgram.written(run_out(path, task), task.process, settings.passes, lines)
+    return MachineProgram.written(*_to_write(path, task, warnings))
+
+
+def _to_write(
+    path: Toolpath, task: Task, warnings: Iterable[str] = ()
+) -> tuple[Toolpath, Process, int, Sequence[str]]:
+    """What `MachineProgram.written` is given for a path: it, the process, the passes and the header."""
+    lines = header(task.design, task.process, task.settings, warnings)
+    return run_out(path, task), task.process, task.settings.passes, lines
 
 
 def _reported(

@@ -40,7 +40,7 @@ from laserpath.design.supports import Unsupported, unprintable, warnings_of
 from laserpath.design.target import grid_for
 from laserpath.machine import convert
 from laserpath.machine.gate import verified_by_pieces
-from laserpath.machine.heights import check_bed, write_time
+from laserpath.machine.heights import TIMED_AT_ONCE, check_bed, write_time
 from laserpath.machine.placement import check_fits, origin_of, scales, to_expose, zero_of
 from laserpath.machine.program import MachineProgram, moves_from_zero
 from laserpath.machine.rest import pieces, rested
@@ -76,8 +76,6 @@ _DIMMING_BYTES = 180.0, 13.0
 """A pixel, of the dimming, and of each different layer; measured on the same part, with 2.1 GB in all."""
 _PAGE = 3.4
 """s at the pace of `costs`, of the page of a small part: three of 2 to 3 mm, with and without it."""
-_EXECUTED = 20
-"""Layers that are executed at once for their time: more take more memory."""
 _THICKNESS = 0.05
 """Relative difference of thickness from which a warning says that one critical dose does not suit all."""
 
@@ -228,7 +226,7 @@ class LayerPlans:
         """
         process = self.stack.process
         each = _pieces(self.stack.z, self.programs, process)
-        some = iter(lambda: list(islice(each, _EXECUTED)), [])
+        some = iter(lambda: list(islice(each, TIMED_AT_ONCE)), [])
         first = moves_from_zero(gcode.concat(next(some)), process.machine)
         return write_time(first, process) + sum(write_time(gcode.concat(moves), process) for moves in some)
 

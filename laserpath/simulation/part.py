@@ -21,7 +21,7 @@ from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError, figure, one_line
 from laserpath.design.supports import Unsupported
 from laserpath.machine import convert
-from laserpath.machine.heights import FOLLOWS
+from laserpath.machine.heights import FOLLOWS, TIMED_AT_ONCE
 from laserpath.machine.program import execute, lagged, moves_of_part
 from laserpath.machine.resuming import SAME_Z, layer_rows
 from laserpath.measure.columns import CuredPart
@@ -35,8 +35,6 @@ from laserpath.types import Design, Grid, Process, Resin
 
 _RETURNED = 5e-4
 """mm, half of a program's last digit, by which Z may be off where a layer is left and entered again."""
-_EXECUTED = 20
-"""Layers that are executed at once for their time: more take more memory."""
 _KEPT = 3
 """Different layers whose doses are kept for equal ones below: more take more memory."""
 
@@ -152,7 +150,7 @@ def simulate_part(
     for k in reversed(range(len(drawn))):
         filling.add(k, made.add(drawn[k], k, doses.of(*rows[k])))
     cured, surface = made.result()
-    several = [rows[k][0] for k in range(0, len(rows), _EXECUTED)]
+    several = [rows[k][0] for k in range(0, len(rows), TIMED_AT_ONCE)]
     groups = pairwise([*several, len(read.moves)])
     seconds = sum(_executed(read, process, *group).write_time for group in groups)
     return PartSimulation(read.name, process, part, cured, surface, filling.result(), seconds, read.remarks)

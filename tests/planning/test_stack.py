@@ -320,7 +320,7 @@ def test_the_time_of_many_layers_is_that_of_all_together(monkeypatch: pytest.Mon
     """To the hundredths of a second in which a program begins, however many are executed at once."""
     done = cone("grbl")
     whole = done.write_time
-    monkeypatch.setattr(stacks, "_EXECUTED", 1)
+    monkeypatch.setattr(stacks, "TIMED_AT_ONCE", 1)
     assert replace(done).write_time == pytest.approx(whole, abs=3 * 0.06)
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from itertools import zip_longest
 
 import numpy as np
 import shapely
@@ -66,9 +67,9 @@ def rings(
     each = list(area.geoms)
     work = partial(_rings_of, inset=inset, pitch=pitch, flatness=flatness, most=most)
     # Most of it is GEOS's, without Python's lock.
-    by_island = list((map if len(each) == 1 else pool().map)(work, each))
-    deepest = max(map(len, by_island), default=0)
-    return [stroke for k in range(deepest) for found in by_island if k < len(found) for stroke in found[k]]
+    by_island = (map if len(each) == 1 else pool().map)(work, each)
+    by_depth = zip_longest(*by_island, fillvalue=())
+    return [stroke for found in by_depth for some in found for stroke in some]
 
 
 def _rings_of(
