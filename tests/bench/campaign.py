@@ -126,7 +126,8 @@ class Worker:
         # Open as long as the process runs.
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self._process = subprocess.Popen(
-            [sys.executable, "worker.py", json.dumps(request)], cwd=HERE, env=environment(len(on)), text=True,
+            [sys.executable, "worker.py", json.dumps(request)], cwd=HERE,
+            env=environment(len(on), group.device), text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors,
         )  # fmt: skip
         self._about = self._read()
@@ -191,12 +192,17 @@ def cores_for(threads: int, number: int = 0) -> list[int]:
     return every if threads > 1 or len(every) == 1 else [every[number % len(every)]]
 
 
-def environment(threads: int) -> dict[str, str]:
-    """Told to every library in its own way."""
+def environment(threads: int, device: str = "cpu") -> dict[str, str]:
+    """Told to every library in its own way.
+
+    Where there is a GPU, JAX would take it for the rows of the processor too, and three quarters of its
+    memory at once, of which the other rows beside it need their part.
+    """
     variables = ("OMP", "MKL", "OPENBLAS", "NUMBA", "TI")
     counts = {f"{name}_NUM_THREADS": str(threads) for name in variables}
     eigen = "--xla_cpu_multi_thread_eigen=" + ("true" if threads > 1 else "false")
-    return os.environ | counts | {"XLA_FLAGS": eigen, "ENABLE_TAICHI_HEADER_PRINT": "0"}
+    of_jax = {"XLA_FLAGS": eigen, "JAX_PLATFORMS": device, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    return os.environ | counts | of_jax | {"ENABLE_TAICHI_HEADER_PRINT": "0"}
 
 
 def child(script: str, request: dict[str, Any]) -> Any:

@@ -118,25 +118,31 @@ def test_one_device_a_process():
 
 
 @pytest.mark.slow
-def test_vulkan_computes_what_the_cpu_does():
-    """Where there is a Vulkan device, if only a renderer in software."""
+@pytest.mark.parametrize(
+    ("device", "precision", "within"),
+    [("vulkan", "f32", 1e-5), ("cuda", "f32", 1e-5), ("cuda", "f64", 1e-12)],
+)
+def test_another_device_computes_what_the_cpu_does(device, precision, within):
+    """Where there is such a device; that of Vulkan may be a renderer in software."""
     script = """
         from laserpath.base.errors import InputError
         rng = np.random.default_rng(0)
         xy, energy = rng.uniform(0.2, 0.6, (50, 2)), rng.uniform(0, 1, 50)
         d_dose = rng.normal(size=(40, 50))
         try:
-            one = engine(Grid((0, 0), 0.02, (40, 50)), Spot(0.1), method="direct", device=DEVICE)
+            one = engine(
+                Grid((0, 0), 0.02, (40, 50)), Spot(0.1), method="direct", device=DEVICE, precision=PRECISION
+            )
             print(one.spread(xy, energy).sum(), *(abs(g).sum() for g in one.gather(xy, energy, d_dose)))
         except InputError as error:
             print(error)
-    """
-    found = run(script.replace("DEVICE", "'vulkan'"))
+    """.replace("PRECISION", repr(precision))
+    found = run(script.replace("DEVICE", repr(device)))
     if "cannot be used" in found:
-        pytest.skip("no Vulkan device")
+        pytest.skip(f"no device for {device}")
     numbers = [float(n) for n in found.split()[:3]]
     assert numbers == pytest.approx(
-        [float(n) for n in run(script.replace("DEVICE", "'cpu'")).split()], rel=1e-5
+        [float(n) for n in run(script.replace("DEVICE", "'cpu'")).split()], rel=within
     )
 
 
