@@ -248,7 +248,7 @@ _PLAN = (
         name="pixels_per_fwhm",
         sets="Settings.pixels_per_fwhm",
         parse=Quantity(NUMBER, ""),
-        help="Pixels of the dose grid per FWHM; more pixels are more accurate and take longer",
+        help="Pixels per FWHM of the grid that measures and chooses powers; paths are optimised on 3",
         default="6",
         flag=False,
     ),

@@ -12,6 +12,7 @@ machine with the one of the table by a short fixed work.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -28,7 +29,8 @@ from laserpath.base.compute.runtime import cpu_count
 from laserpath.base.compute.workers import worker_count
 from laserpath.base.plan_steps import PlanPart
 from laserpath.design.partition import is_alone
-from laserpath.design.target import grid_for
+from laserpath.design.scene import Scene
+from laserpath.design.target import COARSEST
 from laserpath.machine import convert
 from laserpath.machine.program import longest_piece
 from laserpath.planning.compensation import places
@@ -36,7 +38,7 @@ from laserpath.planning.compensation.compensate import ROUNDS
 from laserpath.planning.curve.strokes import ITERATIONS, STROKES
 from laserpath.planning.optimise.loop import Schedule
 from laserpath.planning.stages import executions, stages_of
-from laserpath.planning.start import CANDIDATES, ITERATIONS_EACH, PIXELS_PER_FWHM, SETTLING, is_line_drawing
+from laserpath.planning.start import CANDIDATES, ITERATIONS_EACH, SETTLING, is_line_drawing
 from laserpath.planning.task import Task
 from laserpath.planning.unconstrained import EVALUATIONS, is_wanted
 from laserpath.types import Toolpath
@@ -179,8 +181,8 @@ def at_once(task: Task) -> int:
 def works(task: Task, length: float) -> Iterator[StepWork]:
     """The steps of a plan of one task in their order. length: of all lines, mm."""
     settings, scene = task.settings, task.scene
-    line, edge, pixels = length / scene.fwhm, task.design.area.length / scene.fwhm, _pixels(task)
-    coarse = pixels * (PIXELS_PER_FWHM / settings.pixels_per_fwhm) ** 2
+    line, edge, pixels = length / scene.fwhm, task.design.area.length / scene.fwhm, _pixels(scene)
+    coarse = pixels * (COARSEST / settings.pixels_per_fwhm) ** 2
     yield StepWork(PlanPart.START, 1, pixels, line, edge)
     curves, settling = settings.initial == "auto" and not task.follows, min(SETTLING, settings.iterations)
     if curves:
@@ -200,23 +202,22 @@ def works(task: Task, length: float) -> Iterator[StepWork]:
 
 def _solving(task: Task, line: float, edge: float) -> Iterator[StepWork]:
     """The steps from the starting curve to the program. line, edge: FWHM."""
-    settings, pixels, pieces = task.settings, _pixels(task), line * pieces_per_fwhm(task)
+    settings, pixels, worked = task.settings, _pixels(task.scene), _pixels(task.worked)
+    pieces = line * pieces_per_fwhm(task)
     for stage in stages_of(task):
         schedule: Schedule = stage.schedule
-        rows, columns = grid_for(task.design, task.scene.spot, stage.pixels_per_fwhm(settings)).shape
         blurred = 2 if settings.blur > 1 and stage.width == 1 else 1
         if stage.simplified:
             yield StepWork(PlanPart.SIMPLIFY, 1, pixels, line, edge)
-        yield StepWork(schedule.stage, schedule.iterations, blurred * rows * columns, line, edge)
-    yield StepWork(PlanPart.EXECUTE, executions(settings), pixels, pieces, edge)
+        yield StepWork(schedule.stage, schedule.iterations, blurred * worked, line, edge)
+    yield StepWork(PlanPart.EXECUTE, executions(settings), worked, pieces, edge)
     if not convert.strokes_move(task.machine, task.scene.fwhm):
         yield StepWork(PlanPart.LEVELS, 1, pixels, pieces, edge)
         yield StepWork(PlanPart.PLACE, ROUNDS[settings.quality], pixels, pieces, edge)
 
 
-def _pixels(task: Task) -> float:
-    rows, columns = task.scene.grid.shape
-    return float(rows * columns)
+def _pixels(scene: Scene) -> float:
+    return float(math.prod(scene.grid.shape))
 
 
 def pieces_per_fwhm(task: Task) -> float:

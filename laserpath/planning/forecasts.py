@@ -27,7 +27,7 @@ import shapely
 import gcode
 from laserpath.base.errors import figure
 from laserpath.base.plan_steps import SOLVING, PlanPart
-from laserpath.design.target import COARSEST, PIXELS_MAX
+from laserpath.design.target import PIXELS_MAX
 from laserpath.machine import convert
 from laserpath.machine.attenuation import check_process, too_strong
 from laserpath.machine.convert import slow_host
@@ -38,7 +38,6 @@ from laserpath.physics.kinetics.light import fewest_flashes
 from laserpath.planning.compensation import conversion
 from laserpath.planning.costs import PlanStep, at_once, steps_of
 from laserpath.planning.task import Task
-from laserpath.report.wording import number
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
 
 _OUTLINE_SHARE = 0.28
@@ -62,15 +61,6 @@ _SLOWER = 1.15
 
 _TINY_FWHM = 0.5
 """Extent of a design below which a warning asks for its unit: a larger value also warns of intended dots."""
-
-_LONG = 300.0
-"""s of planning above which a warning says what takes less; a larger one says so less often."""
-
-_WORTH = 0.7
-"""Time or memory of a coarser grid, relative to that asked for, up to which it is worth naming."""
-
-_SPARSE = 0.1
-"""Exposed share of the drawing below which planning in parts helps; in a larger one little is empty."""
 
 _LEARNING = 6.0
 """Times that a plan's sensitivity learns it again, for other machines; measured."""
@@ -157,8 +147,7 @@ def forecast(design: Design, process: Process, settings: Settings) -> Forecast:
     write, notes = _writing(task)
     strong = too_strong(process, settings, design)
     warnings = (*strong, *_tiny(task), *coarser(settings, requested), *tight(memory))
-    made = Forecast(_steps(task, write), memory, write, notes, warnings, _plans(settings))
-    return replace(made, warnings=(*warnings, *_lighter(made, task)))
+    return Forecast(_steps(task, write), memory, write, notes, warnings, _plans(settings))
 
 
 def _steps(task: Task, write_seconds: float) -> tuple[PlanStep, ...]:
@@ -168,34 +157,6 @@ def _steps(task: Task, write_seconds: float) -> tuple[PlanStep, ...]:
         return steps
     after = [step.name for step in steps].index(PlanPart.MEASURE)
     return (*steps[:after], PlanStep(PlanPart.CONVERT, _converting(task, write_seconds)), *steps[after:])
-
-
-def _lighter(full: Forecast, task: Task) -> tuple[str, ...]:
-    """A sentence on what shortens a long plan: a coarser grid, and parts without what is empty."""
-    settings, scene, (width, height) = task.settings, task.scene, task.design.size
-    if settings.pixels_per_fwhm <= COARSEST or not (full.plan_seconds > _LONG or tight(full.memory)):
-        return ()
-    coarse = replace(task, settings=replace(settings, pixels_per_fwhm=COARSEST), scene=scene.coarse)
-    light = replace(full, steps=_steps(coarse, full.write_seconds))
-    memory, drawn = _memory(coarse), task.design.area.area / (width * height)
-    if min(light.plan_seconds / full.plan_seconds, memory / full.memory) > _WORTH:
-        return ()
-    parts = ""
-    if drawn < _SPARSE:
-        whole = f"the drawing's {figure(width)} × {figure(height)} mm is exposed"
-        parts = (
-            f"; only {number(100 * drawn, 2)} % of {whole}, so planning parts of it separately, without "
-            "the empty space between them, takes less"
-        )
-    times, sizes = (
-        [number(value / unit, 2) for value in both]
-        for both, unit in (((light.plan_seconds, full.plan_seconds), 60), ((memory, full.memory), 1e9))
-    )
-    return (
-        f"pixels_per_fwhm = {COARSEST:g} in laserpath.toml plans {task.design.name!r} in about "
-        f"{times[0]} min and {sizes[0]} GB instead of {times[1]} min and {sizes[1]} GB, with edges computed "
-        f"less finely{parts}",
-    )
 
 
 def _memory(task: Task) -> float:

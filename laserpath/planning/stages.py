@@ -25,7 +25,7 @@ from scipy.spatial import cKDTree
 from laserpath.base.arrays import Floats
 from laserpath.base.plan_steps import PlanPart
 from laserpath.design.scene import Scene
-from laserpath.design.target import grid_for
+from laserpath.design.target import COARSEST, grid_for
 from laserpath.machine.powers import energies, executable, to_levels
 from laserpath.machine.program import MachineProgram
 from laserpath.measure.exposure import Exposure
@@ -97,20 +97,15 @@ _TRIM_FWHM = 0.0003
 
 @dataclass(frozen=True, slots=True)
 class SolverStage:
-    """One stage. scale: pixels per FWHM, relative to the settings.  edge_weight: weight of the edge term.
+    """One stage. edge_weight: weight of the edge term.
 
     width: spot width, relative to the true one.  simplified: whether its path is simplified first.
     """
 
-    scale: float
     edge_weight: float
     schedule: Schedule
     width: float = 1.0
     simplified: bool = False
-
-    def pixels_per_fwhm(self, settings: Settings) -> float:
-        """The resolution of its grid, at least 3."""
-        return max(3.0, self.scale * settings.pixels_per_fwhm)
 
 
 def solve(
@@ -171,7 +166,7 @@ def _learned(
     path: Toolpath, task: Task, weight: float, progress: Listener | None, *, stopped: bool = False
 ) -> tuple[compensation.Learned, compensation.LearnedProgram]:
     """The path to command for the one to expose, and its program. stopped: by the user, before this."""
-    loss, left = final_loss(task.scene), 0 if stopped else executions(task.settings)
+    loss, left = final_loss(task.worked), 0 if stopped else executions(task.settings)
     # A late laser is told early in the moves of the refined path.
     refined = compensation.refined(path, task.punctual, loss, weight, left, progress)
     refined = replace(refined, stopped=stopped or refined.stopped)
@@ -237,11 +232,10 @@ def stages_of(task: Task) -> list[SolverStage]:
     find, sharp = (0.4 * beta, 0.8 * beta), (SHARP * beta, SHARP * beta)
     return [
         *(
-            SolverStage(2 / 3, 0.0, Schedule(each, contrast=find, finish=0.0, stage=PlanPart.FIND), width)
+            SolverStage(0.0, Schedule(each, contrast=find, finish=0.0, stage=PlanPart.FIND), width)
             for width in widths
         ),
         SolverStage(
-            2 / 3,
             0.0,
             Schedule(
                 shape,
@@ -253,7 +247,6 @@ def stages_of(task: Task) -> list[SolverStage]:
             ),
         ),
         SolverStage(
-            1.0,
             EDGE_WEIGHT,
             Schedule(rest - shape, contrast=sharp, finish=1.0, stage=PlanPart.REFINE, still=still),
             simplified=True,
@@ -318,16 +311,17 @@ def trim(path: EnergyPath, edges: _EdgeCheck) -> EnergyPath:
 def _run(
     stage: SolverStage, start: EnergyPath, task: Task, time_weight: float, progress: Listener | None
 ) -> Optimised:
-    """Run one stage on its own grid, of at least 3 pixels per FWHM, and with its own spot width."""
-    settings, spot = task.settings, optics.widened(task.scene.spot, stage.width)
-    process = replace(task.process, spot=spot)
-    grid = grid_for(task.design, spot, stage.pixels_per_fwhm(settings))
-    scene = replace(task.scene, spot=spot, grid=grid)
+    """Run one stage with its own spot width."""
+    settings, scene, process = task.settings, task.worked, task.process
+    if stage.width > 1:
+        spot = optics.widened(scene.spot, stage.width)
+        scene = replace(scene, spot=spot, grid=grid_for(task.design, spot, COARSEST))
+        process = replace(process, spot=spot)
     objective = Objective.of(scene, stage.edge_weight)
     # A coarse grid's margin may be a little wider than the fine one's, where all paths are measured.
     problem = PathProblem(scene, objective, process, bounds_of(task), settings.field_fwhm)
     if stage.width > 1:
-        start = dose_to_size(start, usual_model(grid, spot), objective, task.machine)
+        start = dose_to_size(start, usual_model(scene.grid, scene.spot), objective, task.machine)
         return optimise(start, problem.loss(), process, stage.schedule, progress, problem.bounds)
     start = cut_at_borders(start, problem.partition)
     own = terms_of_path(start, task, time_weight)

@@ -26,6 +26,7 @@ from laserpath.base.compute.workers import meanwhile
 from laserpath.base.errors import InputError
 from laserpath.base.plan_steps import PlanPart
 from laserpath.design.partition import is_alone
+from laserpath.design.target import COARSEST
 from laserpath.machine import convert
 from laserpath.machine.powers import executable, exposing, within_power
 from laserpath.machine.program import MachineProgram, early, joined, with_energies
@@ -52,9 +53,6 @@ from laserpath.types import Design, EnergyPath, Process, Target, Toolpath
 
 _SAME = 1e-6
 """mm, distance of places that differ by rounding only."""
-
-PIXELS_PER_FWHM = 3.0
-"""Resolution of the trials' grid: a finer one ranks the candidates more accurately and takes longer."""
 
 _COVERED = 1e-6
 """Coverage above which a pixel belongs to the design; less is rounding error."""
@@ -202,24 +200,23 @@ def is_line_drawing(design: Design, fwhm: float) -> bool:
 
 def _fitted_trial(task: Task, progress: Callable[[Progress], None] | None) -> _Trial | None:
     """The trial of fitted strokes, scored as the other curves; None if the design needs too many."""
-    coarse = replace(task.settings, initial="strokes", pixels_per_fwhm=PIXELS_PER_FWHM)
+    strokes = _coarse(task, "strokes")
     try:
-        path, stopped = fitted_curve(task.design, task.process, coarse, progress)
+        path, stopped = fitted_curve(task.design, task.process, strokes.settings, progress)
     except InputError:
         return None
     if stopped:
         raise _TrialStopped(path)
-    scored = Task.of(task.design, task.process, replace(coarse, initial="auto"))
+    scored = _coarse(task, "auto")
     regions = _Regions.of(scored.scene.target)
     return _Trial.of(scored, [], path, regions, share_of(progress, 0, ITERATIONS_EACH + SETTLING))
 
 
 def _settled(path: EnergyPath, task: Task, progress: Callable[[Progress], None] | None) -> Start:
     """Fitted strokes after `SETTLING` iterations."""
-    settings = replace(task.settings, initial="strokes", pixels_per_fwhm=PIXELS_PER_FWHM)
-    coarse = Task.of(task.design, task.process, settings)
+    coarse = _coarse(task, "strokes")
     try:
-        path = _tried(path, coarse, min(SETTLING, settings.iterations), progress)
+        path = _tried(path, coarse, min(SETTLING, coarse.settings.iterations), progress)
     except _TrialStopped as stop:
         return Start(drawn_out(stop.path, task.process), "strokes", stopped=True)
     return Start(drawn_out(path, task.process), "strokes")
@@ -244,8 +241,7 @@ def _tried(
 
 def candidates(task: Task) -> list[Task]:
     """The task of each candidate; all are tried on one coarse scene."""
-    settings = replace(task.settings, pixels_per_fwhm=PIXELS_PER_FWHM)
-    coarse = Task.of(task.design, task.process, settings)
+    settings = task.settings
     along = main_direction(task.design.area)
     inset = min(_DEEPER * settings.inset_fwhm, _MOST[0])
     pitch = min(_WIDER * settings.pitch_fwhm, _MOST[1])
@@ -255,7 +251,13 @@ def candidates(task: Task) -> list[Task]:
         replace(settings, initial="centreline"),
         replace(settings, initial="outline", angle=along),
     )
-    return [replace(coarse, settings=candidate) for candidate in each]
+    return [_coarse(replace(task, settings=candidate), candidate.initial) for candidate in each]
+
+
+def _coarse(task: Task, initial: str) -> Task:
+    """The task on its coarse scene, with another starting curve."""
+    settings = replace(task.settings, initial=initial, pixels_per_fwhm=COARSEST)
+    return replace(task, scene=task.scene.coarse, settings=settings)
 
 
 def _alike(some: Sequence[Floats], others: Sequence[Floats]) -> bool:

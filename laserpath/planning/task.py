@@ -8,6 +8,7 @@ from laserpath.design.partition import Partition, given_model
 from laserpath.design.scene import Scene
 from laserpath.design.target import affordable
 from laserpath.machine import convert
+from laserpath.physics import optics
 from laserpath.physics.dose import DoseModel, accurate_model
 from laserpath.types import Design, Machine, Process, Settings
 
@@ -67,6 +68,11 @@ class Task:
     def partition(self) -> Partition:
         """The fields of its grid."""
         return Partition.of(self.scene.grid, self.scene.fwhm, self.settings.field_fwhm)
+
+    @property
+    def worked(self) -> Scene:
+        """The scene on which a path is optimised: the coarse one, if that holds all that the spot passes."""
+        return self.scene if optics.has_kinks(self.scene.spot) else self.scene.coarse
 
     @property
     def overview(self) -> Scene:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -112,28 +111,6 @@ def test_more_memory_than_installed_is_warned_of(monkeypatch: pytest.MonkeyPatch
     assert "0.1 GB of this computer" in warning
     monkeypatch.undo()
     assert forecast(TEE, PROCESS, QUICK).warnings == ()
-
-
-def test_a_long_plan_of_a_sparse_drawing_says_what_takes_less(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A channel of 100 µm over 20 × 8 mm. The time that is promised is the forecast with that setting."""
-    line = shapely.LineString([(0, 0), (20, 0), (20, 8), (0, 8)])
-    chip, many = (Design(shapely.MultiPolygon([line.buffer(0.05)]), "chip"), replace(QUICK, iterations=500))
-    assert forecast(chip, PROCESS, many).warnings == ()
-    monkeypatch.setattr(forecasts, "_LONG", 1.0)
-    # Compiling takes as long for both, and in a fresh copy most of the time.
-    monkeypatch.setattr("laserpath.planning.costs.is_kept", lambda kernel: True)
-    (advice,) = forecast(chip, PROCESS, many).warnings
-    followed = forecast(chip, PROCESS, replace(many, pixels_per_fwhm=3.0))
-    assert followed.warnings == (), "and then there is no more to say"
-    said = re.match(
-        r"pixels_per_fwhm = 3 in laserpath\.toml plans 'chip' in about (\S+) min and (\S+) GB inst", advice
-    )
-    assert said
-    assert float(said[1]) == pytest.approx(followed.plan_seconds / 60, rel=0.1)
-    assert float(said[2]) == pytest.approx(followed.memory / 1e9, rel=0.1)
-    assert " % of the drawing's 20.1 × 8.1 mm is exposed, so planning parts of it" in advice
-    filled = forecast(Design(shapely.MultiPolygon([shapely.box(0, 0, 20, 8)]), "full"), PROCESS, many)
-    assert not any("is exposed" in one for one in filled.warnings), "nothing between the parts is empty"
 
 
 def test_more_pixels_than_there_may_be_are_refused_before_planning() -> None:

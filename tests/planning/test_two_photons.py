@@ -163,7 +163,7 @@ def test_trimming_a_dose_too_high_lowers_the_power_by_its_root(planned):
 
 def test_finding_with_a_wide_spot_leaves_the_line_energies_to_the_true_one():
     """The wide spot needs more power for the same dose; that power would burn with the true spot."""
-    find = SolverStage(2 / 3, 0.0, Schedule(3, stage="find"), 2.0)
+    find = SolverStage(0.0, Schedule(3, stage="find"), 2.0)
     widened = _run(find, started(), Task.of(TEE, PROCESS, SETTINGS), 0.0, None).path
     assert widened.energy.sum() == pytest.approx(started().energy.sum(), rel=0.5)
 

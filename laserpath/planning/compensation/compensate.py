@@ -119,7 +119,7 @@ def refined(
 
     time_weight: of the write time.  iterations: in all.
     """
-    process, scene, spot = task.process, task.scene, task.scene.spot
+    process, scene, spot = task.process, objective.scene, task.scene.spot
     bounds, losses = bounds_of(task), list[Floats]()
     problem = PathProblem(
         scene, objective, process, bounds, task.settings.field_fwhm, blur=task.settings.blur
@@ -157,10 +157,7 @@ def _least(
     """The path with the least loss of its executed dose and of the path itself, in the whole design."""
     if len(paths) == 1:
         return paths[0]
-    whole = task.overview
-    if whole is not task.scene:
-        objective = Objective.of(whole, objective.edge_weight).at_contrast(objective.contrast)
-    model = usual_model(whole.grid, whole.spot)
+    model = usual_model(objective.scene.grid, objective.scene.spot)
 
     def loss(path: EnergyPath) -> float:
         terms = sum(term(path.xy, path.energy)[0] for term in own)

@@ -202,7 +202,7 @@ class _Sweep:
             problem.objective,
             scene=view.scene,
             edge=replace(edge, scene=view.scene) if edge and share else None,
-            edge_weight=share * problem.objective.edge_weight,
+            share=share,
         )
         low, high = (bound - zero for bound in problem.bounds)
         far = pitch * (np.array(view.grid.shape[::-1]) - 2.0)

@@ -143,7 +143,7 @@ def out_of_focus(width: float, objective: Objective, spot: Spot, weight: float =
     wide, strength = defocused(spot, width)
     return LightTerm(
         model=usual_model(objective.scene.grid, wide),
-        loss=replace(objective, edge=None, edge_weight=0.0),
+        loss=replace(objective, edge_weight=0.0),
         strength=strength,
         weight=weight,
     )
