@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -48,19 +49,49 @@ def cured_fraction(dose: Floats, critical_dose: float) -> Floats:
 @njit
 def _cure(dose: Floats, critical: float, cured: Floats) -> None:
     """Fill `cured` (rows, columns) with the part of each pixel above the critical dose."""
+    for i in range(dose.shape[0]):
+        for j in range(dose.shape[1]):
+            cured[i, j] = _part(dose, i, j, critical)
+
+
+@njit
+def _part(dose: Floats, i: int, j: int, critical: float) -> float:
+    """The part of pixel [i, j] above a dose."""
     rows, columns = dose.shape
-    for i in range(rows):
-        above, below = max(i - 1, 0), min(i + 1, rows - 1)
-        for j in range(columns):
-            left, right = max(j - 1, 0), min(j + 1, columns - 1)
-            gy, gx = abs(dose[below, j] - dose[above, j]), abs(dose[i, right] - dose[i, left])
-            gy, gx = gy / max(below - above, 1), gx / max(right - left, 1)
-            rise = max(gx + gy, 1e-12 * critical)
-            t = min(max(0.5 + (dose[i, j] - critical) / rise, 0.0), 1.0)
-            a = min(max(min(gx, gy) / rise, 1e-9), 0.5)
-            small = min(t, 1 - t)
-            part = small * small / (2 * a * (1 - a)) if small <= a else (small - a / 2) / (1 - a)
-            cured[i, j] = part if t <= 0.5 else 1 - part
+    above, below = max(i - 1, 0), min(i + 1, rows - 1)
+    left, right = max(j - 1, 0), min(j + 1, columns - 1)
+    gy, gx = abs(dose[below, j] - dose[above, j]), abs(dose[i, right] - dose[i, left])
+    gy, gx = gy / max(below - above, 1), gx / max(right - left, 1)
+    rise = max(gx + gy, 1e-12 * critical)
+    t = min(max(0.5 + (dose[i, j] - critical) / rise, 0.0), 1.0)
+    a = min(max(min(gx, gy) / rise, 1e-9), 0.5)
+    small = min(t, 1 - t)
+    part = small * small / (2 * a * (1 - a)) if small <= a else (small - a / 2) / (1 - a)
+    return part if t <= 0.5 else 1 - part
+
+
+@njit
+def _areas(
+    dose: Floats, defocused: Floats, coverage: Any, critical: float, band: tuple[float, float],
+    corner: tuple[int, int],
+) -> tuple[float, float, float, float, float, float, float]:  # fmt: skip
+    """The fields of `CuredAreas` in pixels, of those that the coverage is of: from `corner` on.
+
+    A multiple of a dose is above the critical one where the dose is above a part of it.
+    """
+    top, left = corner
+    change = blurred = both = either = over = under = brightest = 0.0
+    for i in range(top, top + coverage.shape[0]):
+        for j in range(left, left + coverage.shape[1]):
+            cured, drawn = _part(dose, i, j, critical), float(coverage[i - top, j - left])
+            change += _part(dose, i, j, critical / band[1]) - _part(dose, i, j, critical / band[0])
+            blurred += abs(_part(defocused, i, j, critical) - cured)
+            both += min(cured, drawn)
+            either += max(cured, drawn)
+            over += max(cured - drawn, 0.0)
+            under += max(drawn - cured, 0.0)
+            brightest = max(brightest, dose[i, j])
+    return change, blurred, both, either, over, under, brightest
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,19 +115,11 @@ class CuredAreas:
         cls, dose: Floats, defocused: Floats, scene: Scene, core: tuple[slice, slice] = _WHOLE
     ) -> CuredAreas:
         """dose, defocused: (rows, columns) mJ/mm² on the scene's grid.  core: the pixels that count."""
-        critical_dose, coverage = scene.critical_dose, scene.target.coverage[core]
-        cured = cured_fraction(dose, critical_dose)[core]
-        low, high = (cured_fraction(k * dose, critical_dose)[core] for k in DOSE_BAND)
-        blurred = cured_fraction(defocused, critical_dose)[core]
-        return cls(
-            band=float((high - low).sum()),
-            blurred=float(np.abs(blurred - cured).sum()),
-            both=float(np.minimum(cured, coverage).sum()),
-            either=float(np.maximum(cured, coverage).sum()),
-            over=float(np.maximum(cured - coverage, 0).sum()),
-            under=float(np.maximum(coverage - cured, 0).sum()),
-            brightest=float(dose[core].max() / critical_dose),
-        )
+        corner = core[0].start or 0, core[1].start or 0
+        drawn = np.ascontiguousarray(scene.target.coverage[core])
+        both = (np.ascontiguousarray(one, dtype=np.float64) for one in (dose, defocused))
+        found = cls(*_areas(*both, drawn, scene.critical_dose, DOSE_BAND, corner))
+        return replace(found, brightest=found.brightest / scene.critical_dose)
 
     @classmethod
     def added(cls, parts: Sequence[CuredAreas]) -> CuredAreas:
