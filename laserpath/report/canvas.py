@@ -417,8 +417,13 @@ class Axes:
             begins = np.append(True, (ends[1:, 0] != ends[:-1, 1]).any(axis=1))
             at = np.flatnonzero(begins)
             points = np.insert(ends[:, 1], at, ends[at, 0], axis=0)
-            first = np.insert(np.zeros(len(ends), dtype=bool), at, True)
-            self.lines(points, first, pen)
+            begin = np.insert(np.zeros(len(ends), dtype=np.int64), at, 1)
+            # Straight ones are parted where the head brakes or its power changes.
+            lines = shapely.simplify(
+                shapely.linestrings(points, indices=np.cumsum(begin) - 1), 2 * self.unseen
+            )
+            xy, line = shapely.get_coordinates(lines, return_index=True)
+            self.lines(xy, np.diff(line, prepend=-1) > 0, pen)
 
     def area(self, xy: Floats, fill: str, *, opacity: float | None = None) -> None:
         """The area within points (N, 2)."""
@@ -438,7 +443,7 @@ class Axes:
         """Discs at points (N, 2) as one element; those on each other are one. size: points."""
         if len(xy):
             points = np.unique(np.rint(self.units(xy) / 5).astype(np.int64) * 5, axis=0)
-            d = "".join(f"M{x} {y}h0" for x, y in points.tolist())
+            d = "".join(f"m{x} {y}h0" for x, y in np.diff(points, axis=0, prepend=0).tolist())
             style = Line(colour, size).attributes(_TENTHS)
             self._parts.append(element("path", d=d, fill="none", stroke_linecap="round", **style))
 
