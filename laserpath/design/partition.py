@@ -44,7 +44,7 @@ _NEAR_FWHM = 3.0
 """Width of the rim whose outline counts, and in which all of a field's own moves lie. It is below the other,
 since samples are read from pixels around."""
 
-_GIVEN_PIXELS = 4.0
+_GIVEN_PIXELS = 3.0
 """Pixels per FWHM of the light that is given."""
 
 _AROUND = 8
