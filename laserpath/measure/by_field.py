@@ -20,7 +20,6 @@ from laserpath.design.scene import Scene
 from laserpath.design.target import COARSEST, PIXELS_MAX
 from laserpath.measure.edges import errors_at, judged
 from laserpath.measure.figures import CuredAreas, print_figures
-from laserpath.physics.dose import accurate_model
 from laserpath.physics.resin import path_energy
 from laserpath.types import Grid, Spot, Toolpath
 from laserpath.types.results import Edges, Measurement, MotionFigures
@@ -143,11 +142,11 @@ def measure_field(job: MeasureJob) -> FieldMeasure:
     scene, doses = job.view.scene, []
     for k, (spot, given) in enumerate(zip(job.spots, job.view.given, strict=True)):
         if not len(job.lines.start):
-            doses.append(job.view.read(given).astype(np.float64))
+            doses.append(job.view.read(given))
             continue
         path = job.lines.path(k)
         rest = job.view.read(given - job.view.light(*path, spot))
-        doses.append(accurate_model(scene.grid, spot).line_dose(*path) + rest)
+        doses.append(given_model(scene.grid, spot).line_dose(*path) + rest)
     searched = doses[: job.searched] if job.own.any() else []
     found = [errors_at(dose, scene, job.exposures) for dose in searched]
     epe, missing = (np.array([one[k][:, job.own] for one in found]) for k in (0, 1))
