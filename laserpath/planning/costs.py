@@ -209,7 +209,7 @@ def _solving(task: Task, line: float, edge: float) -> Iterator[StepWork]:
         blurred = 2 if settings.blur > 1 and stage.width == 1 else 1
         if stage.simplified:
             yield StepWork(PlanPart.SIMPLIFY, 1, pixels, line, edge)
-        yield StepWork(schedule.stage, schedule.iterations, blurred * worked, line, edge)
+        yield StepWork(schedule.stage, schedule.iterations, blurred * _pixels(stage.scene(task)), line, edge)
     yield StepWork(PlanPart.EXECUTE, executions(settings), worked, pieces, edge)
     if not convert.strokes_move(task.machine, task.scene.fwhm):
         yield StepWork(PlanPart.LEVELS, 1, pixels, pieces, edge)

@@ -71,7 +71,7 @@ class Task:
 
     @property
     def worked(self) -> Scene:
-        """The scene on which a path is optimised: the coarse one, if that holds all that the spot passes."""
+        """The scene on which edges are optimised: the coarse one, if that holds all that the spot passes."""
         return self.scene if optics.has_kinks(self.scene.spot) else self.scene.coarse
 
     @property

@@ -215,7 +215,7 @@ def _sum(terms: Iterable[Term], xy: Floats, energy: Floats) -> tuple[float, Path
     return sum(values), PathGradient(by_xy, by_energy)
 
 
-TIME_WEIGHTS = {"draft": 1.2e-2, "standard": 1.9e-3, "fine": 6e-4}
+TIME_WEIGHTS = {"draft": 1.2e-2, "standard": 2.1e-3, "fine": 6e-4}
 """Weight of the write time by quality: a larger one gives a faster and less accurate plan."""
 
 _REACHED, _POWER, _HEAVIEST = 0.2, 1.3, 2.5
