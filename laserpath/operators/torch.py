@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from laserpath.base.compute.runtime import device as device_of_taichi
-from laserpath.base.compute.runtime import ti
+from laserpath.base.compute.runtime import wait
 from laserpath.base.errors import InputError
 from laserpath.operators.record import returned, single
 
@@ -250,7 +250,7 @@ def _wait(place: torch.device) -> None:
     """Taichi and torch do not wait for each other's work on a GPU."""
     if place.type == "cuda":
         torch.cuda.synchronize(place)
-        ti.sync()
+        wait()
 
 
 def _one_or_all(tensors: list[torch.Tensor]) -> Any:

@@ -103,7 +103,7 @@ def _gpu(campaign: Campaign) -> str:
         return "On the GPU, times until the result is back in the host's memory:\n\n" + report.main_table(
             campaign, "cuda"
         )
-    return "GPU: not run, there was none."
+    return "GPU: not run, there was none on this machine."
 
 
 def _write(terminal: pytest.TerminalReporter, campaign: Campaign, extras: Extras, text: str) -> None:

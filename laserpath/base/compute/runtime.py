@@ -4,7 +4,8 @@ Limits of Taichi 1.7, each worked around or refused:
 
 - A process has one device: the first that is requested. Another one is refused.
 - A kernel is compiled only on the thread that started Taichi, so that is a thread of our own; once
-  compiled it may be called from every thread, one at a time.
+  compiled it may be called from every thread, one at a time. On CUDA only that thread, and one that has run a
+  kernel, may wait for the GPU or end Taichi.
 - A forked child has Taichi's locks but not its threads, and would wait for ever. It is refused.
 - Its Linux wheels need a library of the system, and its import reads much source (`quick_frames`).
 - Where the folder of its cache of compiled kernels cannot be made, it crashes with a segmentation fault when
@@ -26,10 +27,11 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
+from queue import SimpleQueue
 from tempfile import TemporaryFile
 from types import SimpleNamespace
 from typing import Any
@@ -91,7 +93,7 @@ with quick_frames():
 
 __all__ = [
     "CHUNK", "DEVICES", "POSITIONS", "REAL", "REALS", "ROWS", "Kernel", "cpu_count", "device",
-    "on_processors", "own_copy", "start", "strips_of", "ti", "use_processors",
+    "on_processors", "own_copy", "start", "strips_of", "ti", "use_processors", "wait",
 ]  # fmt: skip
 
 
@@ -138,7 +140,7 @@ def _quickly(in_class: Callable[..., bool]) -> Callable[..., bool]:
 kernel_impl._inside_class = _quickly(kernel_impl._inside_class)
 
 DEVICES = ("cpu", "cuda", "vulkan", "metal")
-"""'vulkan' has run on a software renderer only; 'cuda' and 'metal' have never been run."""
+"""'vulkan' has run on a software renderer only; 'metal' has never been run."""
 
 CHUNK = 512
 """Iterations of an outer loop that Taichi gives to one thread; a strip has as many, so that one thread owns
@@ -215,14 +217,37 @@ def _adopt() -> str | None:
     return "cpu" if arch in (ti.x64, ti.arm64) else str(arch).rpartition(".")[2]
 
 
+class _Thread:
+    """A thread that does one thing after the other, also when Python ends, which an executor's does not."""
+
+    def __init__(self) -> None:
+        self._tasks = SimpleQueue[tuple[Future[Any], Callable[[], Any]]]()
+        threading.Thread(target=self._work, name="taichi", daemon=True).start()
+
+    def do(self, function: Callable[[], Any]) -> None:
+        """Do that, and wait for it."""
+        done = Future[Any]()
+        self._tasks.put((done, function))
+        done.result()
+
+    def _work(self) -> None:
+        while True:
+            done, function = self._tasks.get()
+            try:
+                done.set_result(function())
+            except BaseException as error:  # noqa: BLE001 it is raised where it is waited for
+                done.set_exception(error)
+            del done, function  # what they hold is not kept until the next
+
+
 def _init(device: str) -> str:
-    compiler = ThreadPoolExecutor(1, thread_name_prefix="taichi")
+    compiler = _Thread()
     options = {"enable_fallback": False, **cache_options(impl.default_cfg())}
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            compiler.submit(
-                ti.init, arch=getattr(ti, device), cpu_max_num_threads=cpu_count(), **options
-            ).result()
+            compiler.do(
+                partial(ti.init, arch=getattr(ti, device), cpu_max_num_threads=cpu_count(), **options)
+            )
     except RuntimeError as error:
         if "emory" in str(error):  # it reserves 1 GiB at once
             raise MemoryError from error
@@ -232,6 +257,16 @@ def _init(device: str) -> str:
     return device
 
 
+def wait() -> None:
+    """Wait until the device has done what kernels gave it to do."""
+    with _state.lock:
+        start()
+        if _state.compiler is None:
+            ti.sync()
+        else:
+            _state.compiler.do(ti.sync)
+
+
 def _keep() -> None:
     """Let Taichi write what it has compiled into its cache; no kernel runs afterwards.
 
@@ -239,7 +274,7 @@ def _keep() -> None:
     what pytest keeps, or a frozen garbage collector, is not.
     """
     if not _state.forked and _state.lock.acquire(timeout=_PATIENCE) and impl.get_runtime().prog is not None:
-        impl.get_runtime().prog.finalize()
+        _state.compiler.do(impl.get_runtime().prog.finalize)
 
 
 def _in_child() -> None:
@@ -270,7 +305,7 @@ class Kernel:
             if kinds in self._compiled or _state.compiler is None:
                 self._kernel(*arguments)
             else:
-                _state.compiler.submit(self._kernel, *arguments).result()
+                _state.compiler.do(partial(self._kernel, *arguments))
                 self._compiled.add(kinds)
 
 

@@ -42,7 +42,7 @@ def engine(
 
     method: 'fft' (CPU only), 'direct', 'autodiff' (a reference), or 'auto': fft where there is one, of a
     grid of more than 2^25 pixels tile by tile.
-    device: 'cpu', 'vulkan' (run on a software renderer only), 'cuda', 'metal' (never run), or 'auto': the
+    device: 'cpu', 'cuda', 'vulkan' (run on a software renderer only), 'metal' (never run), or 'auto': the
     device that Taichi runs on already, else the CPU.  precision: 'f32', or 'f64' on cpu and cuda. tolerance:
     largest error relative to the peak of the dose, 1e-6 (with f64) to 0.1.
     """

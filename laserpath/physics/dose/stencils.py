@@ -77,13 +77,16 @@ def _spread(real: Any, width: int, bell: Any) -> Kernel:
                 for k in range(energy.shape[0]):
                     u, v = (xy[k, 0] - x0) * per, (xy[k, 1] - y0) * per
                     j, i = ti.floor(u, ti.i32), ti.floor(v, ti.i32)
-                    left, first, last = j - half, ti.max(i - above + 1, low), ti.min(i + above + 1, high)
-                    if first < last:
+                    left, first, last = j - half, i - above + 1, ti.min(i + above + 1, high)
+                    if ti.max(first, low) < last:
                         wu, y = bell(ti.cast(u - j, real), a, square_a), ti.cast(first - v, real)
                         weight, step = ti.exp(-b * y * y) * ti.cast(energy[k], real), ti.exp(-b * (2 * y + 1))
                         inside = left >= 0 and left + width <= out.shape[1]
+                        # From the point's first row: where the strip begins must not change the rounding.
                         for row in range(first, last):
-                            if inside:
+                            if row < low:
+                                pass
+                            elif inside:
                                 for n in ti.static(range(width)):
                                     out[row, left + n] = out[row, left + n] + weight * wu[n]
                             else:

@@ -200,3 +200,24 @@ def test_places_in_a_kernel_s_source_are_named_as_taichi_names_them() -> None:
         own = [places.__wrapped__(context, node) for node in nodes]
         assert own == [places(context, node) for node in nodes] == [places(context, node) for node in nodes]
         assert any("^" in words for words in own)
+
+
+@pytest.mark.slow
+def test_the_device_is_waited_for_before_the_first_kernel():
+    """Taichi then makes what kernels share, which only the thread that started it may do."""
+    assert run("from laserpath.base.compute import runtime; runtime.wait(); print('waited')") == "waited\n"
+
+
+@pytest.mark.slow
+def test_taichi_ends_on_the_thread_that_started_it():
+    """The main thread of a process that ran no kernel has nothing on a GPU, and to end Taichi there fails."""
+    printed = run("""
+        import threading
+        from types import SimpleNamespace
+        from laserpath.base.compute import runtime
+        runtime.start()
+        begun, where = runtime.impl.get_runtime(), []
+        ended = begun.prog.finalize
+        begun.prog = SimpleNamespace(finalize=lambda: (print(threading.current_thread().name), ended()))
+    """)
+    assert printed == "taichi\n"

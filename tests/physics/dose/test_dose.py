@@ -19,6 +19,7 @@ from laserpath.physics import optics
 from laserpath.physics.dose import DoseModel, engine
 from laserpath.physics.dose.fft import FftEngine, LatticeDose, TiledEngine
 from laserpath.physics.dose.kernels import splatting
+from laserpath.physics.dose.stencils import separable
 from laserpath.types import Grid, Spot, Toolpath
 
 GRID = centred_grid(0.6, 4)
@@ -312,6 +313,20 @@ def test_one_line_of_a_hundred_thousand_does_not_change_the_bits():
     for other in grids[1:]:
         np.testing.assert_array_equal(other, grids[0])
     assert grids[0].sum(dtype=np.float64) == pytest.approx(energy.sum(), rel=1e-6)
+
+
+def test_strips_do_not_change_the_bits_of_a_product_of_gaussians():
+    """A point's weights begin at its own first row, not at the strip's."""
+    rng = np.random.default_rng(0)
+    xy, energy = rng.uniform(-0.6, 0.6, (20_000, 2)), rng.uniform(0, 1, 20_000)
+    kernel = separable("f32", 8)
+    grids = []
+    for strips in ([0, 100], [0, 50, 100], [0, 3, 25, 26, 60, 100]):
+        dose = np.zeros((100, 100), np.float32)
+        kernel.spread(xy, energy, -0.5, -0.5, 100.0, 0.3, 0.2, 5, np.array(strips, np.int32), dose)
+        grids.append(dose)
+    for other in grids[1:]:
+        np.testing.assert_array_equal(other, grids[0])
 
 
 @pytest.mark.parametrize(
