@@ -45,7 +45,7 @@ _NEAR_FWHM = 3.0
 since samples are read from pixels around."""
 
 _GIVEN_PIXELS = 3.0
-"""Pixels per FWHM of the light that is given."""
+"""Pixels per FWHM of the light that is given, if they hold what the spot passes: more take more memory."""
 
 _AROUND = 8
 """Pixels of the given light around a field, from which its rim is read."""
@@ -97,10 +97,10 @@ class Partition:
     every: int
 
     @classmethod
-    def of(cls, grid: Grid, fwhm: float, side: float = FIELD_FWHM) -> Partition:
-        """side: of a field, FWHM; it may be half as large again."""
+    def of(cls, grid: Grid, fwhm: float, side: float = FIELD_FWHM, passed: float = 0.0) -> Partition:
+        """side: of a field, FWHM; it may be half as large again.  passed: as of a `Scene`."""
         pixels = fwhm / grid.pitch
-        every = max(2, int(2 * pixels / _GIVEN_PIXELS + 1e-6))
+        every = max(2, int(2 * pixels / max(_GIVEN_PIXELS, passed) + 1e-6))
         counts = _counts([n / (side * pixels) for n in grid.shape])
         sides = tuple(every * ceil(n / many / every) for n, many in zip(grid.shape, counts, strict=True))
         rim = every * ceil(_MARGIN_FWHM * pixels / every)
@@ -282,6 +282,11 @@ def lines_by_field(partition: Partition, xy: Floats, reach: int) -> Iterator[tup
             yield field, LinesOfField(line, vertex, own, inside, partition.near(field, xy[vertex]))
 
 
+def partition_of(scene: Scene, side: float = FIELD_FWHM) -> Partition:
+    """The fields of a scene's grid. side: of a field, FWHM."""
+    return Partition.of(scene.grid, scene.fwhm, side, scene.passed)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class FieldView:
     """A field's window of a scene, whose first pixel is at zero, and the light around it.
@@ -354,7 +359,7 @@ def _reading(step: float, fine: int, coarse: int) -> Any:
 
 
 def given_model(grid: Grid, spot: Spot) -> DoseModel:
-    """The model of given light on a coarse grid, of the whole design or around a field."""
+    """The model of light of single precision, within 1e-5: of a whole design, or in and around a field."""
     made = _given_around if prod(grid.shape) <= _AROUND_FIELD else _given
     return made(grid, spot.even).uneven(spot.dose_map)
 

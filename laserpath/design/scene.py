@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.special import i0, i1
 
-from gcode.compiled import cached
+from gcode.compiled import cached, vectorised
 from laserpath.base.arrays import Bools, Floats, Indices, tiles
 from laserpath.base.errors import one_line
 from laserpath.base.overlay import areas, clipped, valid
@@ -41,9 +41,6 @@ from laserpath.physics import optics
 from laserpath.types import Design, Grid, Resin, Spot, Target
 
 njit = cached(error_model="numpy", nogil=True)
-
-_vectorised = cached(error_model="numpy", nogil=True, fastmath={"reassoc", "contract", "nsz", "arcp"})
-"""For sums over pixels, whose order is left open, so that several are added at a time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,6 +73,9 @@ class Sampler:
         """Add to `out` (rows, columns) the derivative by f, of those by the values and slopes (M,)."""
         _pull(d_value, d_slope, self.rows, self.columns, self.direction, out)
 
+
+_LEFT_OUT = 1e-2
+"""Tolerance of `optics.band` for coarse grids: a smaller one makes them finer."""
 
 _KEPT = 200_000
 """Samples up to which their taps are kept: 400 bytes each, 200 MB for a board of 94 × 74 mm. More are a whole
@@ -116,7 +116,7 @@ class PassingSampler:
             yield rows, Sampler.of(self.grid, self.xy[rows], self.direction[rows])
 
 
-@_vectorised
+@vectorised
 def _read(
     field: Any, rows: SincTaps, columns: SincTaps, direction: Floats, value: Floats, slope: Floats
 ) -> None:
@@ -134,7 +134,7 @@ def _read(
         slope[m] = direction[m, 0] * f_x + direction[m, 1] * f_y
 
 
-@_vectorised
+@vectorised
 def _sums(
     field: Any, top: int, left: int, rows: SincTaps, columns: SincTaps, m: int
 ) -> tuple[float, float, float]:
@@ -152,7 +152,7 @@ def _sums(
     return f, f_x, f_y
 
 
-@_vectorised
+@vectorised
 def _pull(
     d_value: Floats, d_slope: Floats, rows: SincTaps, columns: SincTaps, direction: Floats, out: Any
 ) -> None:  # fmt: skip
@@ -172,7 +172,7 @@ def _pull(
                     out[(top + a) % rows.period, (left + b) % columns.period] += beyond[a, b]
 
 
-@_vectorised
+@vectorised
 def _add(
     by: tuple[float, float, float], rows: SincTaps, weight: Any, slope: Any, m: int, out: Any,
     corner: tuple[int, int],
@@ -322,8 +322,23 @@ class Scene:
 
     @cached_property
     def coarse(self) -> Scene:
-        """The same on the coarsest grid: its edges are read to 3e-5 FWHM, in a quarter of the memory."""
-        return self.on(grid_for(self.design, self.spot, COARSEST))
+        """The same on the coarsest grid that holds what the spot passes, or on its own if that is as coarse.
+
+        With `COARSEST` pixels, a quarter of the usual ones, edges are read to 3e-5 FWHM.
+        """
+        pixels = max(COARSEST, self.passed)
+        finer = pixels < self.fwhm / self.grid.pitch
+        return self.on(grid_for(self.design, self.spot, pixels)) if finer else self
+
+    @cached_property
+    def passed(self) -> float:
+        """Pixels per FWHM that hold all frequencies of the spot but such as change it by 0.1 %.
+
+        2.1 for an Airy spot, 2.7 for a Gaussian one, and more for an ellipse, whose narrow axis takes two at
+        least, for the rings of a defocused spot, and for kinks.
+        """
+        slender = max(self.spot.aspect, 1 / self.spot.aspect) ** 0.5
+        return float(2 * max(optics.band(self.spot, _LEFT_OUT) * self.fwhm, slender))
 
     @cached_property
     def sampler(self) -> Sampler | PassingSampler:

@@ -15,7 +15,15 @@ import numpy as np
 
 from gcode.move import numbered
 from laserpath.base.arrays import Bools, Floats, Indices, by_group
-from laserpath.design.partition import FieldView, Partition, PlacesByField, PlanField, given_model, worked_on
+from laserpath.design.partition import (
+    FieldView,
+    Partition,
+    PlacesByField,
+    PlanField,
+    given_model,
+    partition_of,
+    worked_on,
+)
 from laserpath.design.scene import Scene
 from laserpath.design.target import COARSEST, PIXELS_MAX
 from laserpath.measure.edges import errors_at, judged
@@ -183,7 +191,7 @@ class FieldsMeasured:
         areas: bool = True,
     ) -> FieldsMeasured:
         """spots: the first in focus, the second out of it.  searched: as in `MeasureJob`; None: all."""
-        partition, lines = Partition.of(scene.grid, scene.fwhm), LitLines.of(paths, spots)
+        partition, lines = partition_of(scene), LitLines.of(paths, spots)
         given = [
             given_model(partition.given_grid, spot).line_dose(*lines.path(k)) for k, spot in enumerate(spots)
         ]

@@ -12,7 +12,7 @@ from gcode.motion import peak_rate
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError, one_line
 from laserpath.base.quantities import place
-from laserpath.design.partition import Partition
+from laserpath.design.partition import partition_of
 from laserpath.design.scene import Scene
 from laserpath.machine import convert
 from laserpath.machine.attenuation import FEW_LEVELS, filter_of, median_level, strength
@@ -90,7 +90,7 @@ class Exposure:
     def of(self, *paths: Toolpath) -> Measurement:
         """The measured dose of all paths together, with the times and lengths of the program."""
         scene, grid, spot = self.scene, self.scene.grid, self.scene.spot
-        if not Partition.of(grid, scene.fwhm).single:
+        if not partition_of(scene).single:
             found = FieldsMeasured.of(paths, scene, (spot, optics.widened(spot, DEFOCUS)), searched=1)
             return found.printed(scene, self.program.motion)
         dose = _dose(paths, grid, spot)

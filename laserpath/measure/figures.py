@@ -74,13 +74,13 @@ def _part(dose: Floats, i: int, j: int, critical: float) -> float:
 def _areas(
     dose: Floats, defocused: Floats, coverage: Any, critical: float, band: tuple[float, float],
     corner: tuple[int, int],
-) -> tuple[float, float, float, float, float, float, float]:  # fmt: skip
-    """The fields of `CuredAreas` in pixels, of those that the coverage is of: from `corner` on.
+) -> tuple[float, float, float, float, float, float]:  # fmt: skip
+    """The areas of `CuredAreas` in pixels, of those that the coverage is of: from `corner` on.
 
     A multiple of a dose is above the critical one where the dose is above a part of it.
     """
     top, left = corner
-    change = blurred = both = either = over = under = brightest = 0.0
+    change = blurred = both = either = over = under = 0.0
     for i in range(top, top + coverage.shape[0]):
         for j in range(left, left + coverage.shape[1]):
             cured, drawn = _part(dose, i, j, critical), float(coverage[i - top, j - left])
@@ -90,8 +90,7 @@ def _areas(
             either += max(cured, drawn)
             over += max(cured - drawn, 0.0)
             under += max(drawn - cured, 0.0)
-            brightest = max(brightest, dose[i, j])
-    return change, blurred, both, either, over, under, brightest
+    return change, blurred, both, either, over, under
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +114,11 @@ class CuredAreas:
         cls, dose: Floats, defocused: Floats, scene: Scene, core: tuple[slice, slice] = _WHOLE
     ) -> CuredAreas:
         """dose, defocused: (rows, columns) mJ/mm² on the scene's grid.  core: the pixels that count."""
-        corner = core[0].start or 0, core[1].start or 0
+        corner = core[0].indices(len(dose))[0], core[1].indices(dose.shape[1])[0]
         drawn = np.ascontiguousarray(scene.target.coverage[core])
-        both = (np.ascontiguousarray(one, dtype=np.float64) for one in (dose, defocused))
-        found = cls(*_areas(*both, drawn, scene.critical_dose, DOSE_BAND, corner))
-        return replace(found, brightest=found.brightest / scene.critical_dose)
+        doses = (np.ascontiguousarray(one, dtype=np.float64) for one in (dose, defocused))
+        found = _areas(*doses, drawn, scene.critical_dose, DOSE_BAND, corner)
+        return cls(*found, brightest=float(dose[core].max() / scene.critical_dose))
 
     @classmethod
     def added(cls, parts: Sequence[CuredAreas]) -> CuredAreas:

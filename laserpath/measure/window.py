@@ -30,7 +30,7 @@ import numpy as np
 import gcode
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.errors import InputError
-from laserpath.design.partition import Partition
+from laserpath.design.partition import partition_of
 from laserpath.design.scene import Scene
 from laserpath.machine import convert
 from laserpath.machine.phase import pulsed
@@ -72,7 +72,7 @@ def print_and_window(
     scene, program = exposure.scene, exposure.program
     if scene.resin.kinetics is not None:
         return exposure.executed, None
-    if Partition.of(scene.grid, scene.fwhm).single:
+    if partition_of(scene).single:
         return exposure.executed, process_window(program.executed, scene, widths=widths)
     every = sorted({1.0, DEFOCUS, *widths}, key=lambda width: (width != 1.0, width != DEFOCUS, width))
     spots = [optics.widened(scene.spot, width) for width in every]
@@ -106,7 +106,7 @@ def edges_of(
     _check("doses", doses)
     _check("widths", widths)
     spots = [optics.widened(scene.spot, width) for width in widths]
-    if Partition.of(scene.grid, scene.fwhm).single:
+    if partition_of(scene).single:
         found = [errors_at(accurate_model(scene.grid, spot).dose(path), scene, doses) for spot in spots]
         epe, missing = (np.array(part) for part in zip(*found, strict=True))
         return epe, missing

@@ -30,7 +30,6 @@ from laserpath.base.compute.workers import worker_count
 from laserpath.base.plan_steps import PlanPart
 from laserpath.design.partition import is_alone
 from laserpath.design.scene import Scene
-from laserpath.design.target import COARSEST
 from laserpath.machine import convert
 from laserpath.machine.program import longest_piece
 from laserpath.planning.compensation import places
@@ -182,16 +181,17 @@ def works(task: Task, length: float) -> Iterator[StepWork]:
     """The steps of a plan of one task in their order. length: of all lines, mm."""
     settings, scene = task.settings, task.scene
     line, edge, pixels = length / scene.fwhm, task.design.area.length / scene.fwhm, _pixels(scene)
-    coarse = pixels * (COARSEST / settings.pixels_per_fwhm) ** 2
     yield StepWork(PlanPart.START, 1, pixels, line, edge)
     curves, settling = settings.initial == "auto" and not task.follows, min(SETTLING, settings.iterations)
     if curves:
-        yield StepWork(PlanPart.TRY, CANDIDATES * ITERATIONS_EACH, coarse, line, edge)
+        yield StepWork(PlanPart.TRY, CANDIDATES * ITERATIONS_EACH, _pixels(task.worked), line, edge)
     if settings.initial == "strokes" or (curves and is_line_drawing(task.design, scene.fwhm)):
         ends = min(edge, settings.strokes or STROKES)
         near = _NEAR_LINE * line + _NEAR_END * ends
         yield StepWork(PlanPart.FIT, min(ITERATIONS, settings.iterations), near)
-        yield StepWork(PlanPart.TRY, settling + (ITERATIONS_EACH if curves else 0), coarse, line, edge)
+        yield StepWork(
+            PlanPart.TRY, settling + (ITERATIONS_EACH if curves else 0), _pixels(task.worked), line, edge
+        )
     yield from _solving(task, line, edge)
     pieces = settings.passes * line * pieces_per_fwhm(task)
     yield StepWork(PlanPart.MEASURE, 1, pixels, pieces, edge)

@@ -2,10 +2,10 @@
 
 0. *Find*, for a random start only, half of the iterations: the spot is first as wide as half of the design,
    then half as wide again, and so on, because the loss has a gradient only where the spot reaches.
-1. *Shape*: many short moves are optimised on a coarse grid, while the threshold steepens. Write time is part
+1. *Shape*: many short moves are optimised by the area term, while the threshold steepens. Write time is part
    of the loss, here and in *refine*.
 2. *Simplify*: moves are merged within the tolerance, the edges are checked, and powers are put on levels.
-3. *Refine*: these moves are optimised on the fine grid, with the edge term in the loss.
+3. *Refine*: these moves are optimised with the edge term in the loss.
 4. *Trim*: all line energies are multiplied by one common factor. This is the path to expose.
 5. *Execute*: the moves to command for it are learned from the model of the controller (`compensation`).
 
@@ -115,8 +115,11 @@ class SolverStage:
         """The scene of a task on which this stage works, with its own spot width."""
         if self.edge_weight:
             return task.worked
-        spot = optics.widened(task.scene.spot, self.width)
-        return replace(task.scene, spot=spot, grid=grid_for(task.design, spot, _BY_AREA))
+        spot, pixels = (
+            optics.widened(task.scene.spot, self.width),
+            min(_BY_AREA, task.settings.pixels_per_fwhm),
+        )
+        return replace(task.scene, spot=spot, grid=grid_for(task.design, spot, pixels))
 
 
 def solve(

@@ -26,7 +26,6 @@ from laserpath.base.compute.workers import meanwhile
 from laserpath.base.errors import InputError
 from laserpath.base.plan_steps import PlanPart
 from laserpath.design.partition import is_alone
-from laserpath.design.target import COARSEST
 from laserpath.machine import convert
 from laserpath.machine.powers import executable, exposing, within_power
 from laserpath.machine.program import MachineProgram, early, joined, with_energies
@@ -256,8 +255,7 @@ def candidates(task: Task) -> list[Task]:
 
 def _coarse(task: Task, initial: str) -> Task:
     """The task on its coarse scene, with another starting curve."""
-    settings = replace(task.settings, initial=initial, pixels_per_fwhm=COARSEST)
-    return replace(task, scene=task.scene.coarse, settings=settings)
+    return replace(task, scene=task.worked, settings=replace(task.settings, initial=initial))
 
 
 def _alike(some: Sequence[Floats], others: Sequence[Floats]) -> bool:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from laserpath.design.partition import Partition, given_model
+from laserpath.design.partition import Partition, given_model, partition_of
 from laserpath.design.scene import Scene
 from laserpath.design.target import affordable
 from laserpath.machine import convert
-from laserpath.physics import optics
 from laserpath.physics.dose import DoseModel, accurate_model
 from laserpath.types import Design, Machine, Process, Settings
 
@@ -67,12 +66,12 @@ class Task:
     @property
     def partition(self) -> Partition:
         """The fields of its grid."""
-        return Partition.of(self.scene.grid, self.scene.fwhm, self.settings.field_fwhm)
+        return partition_of(self.scene, self.settings.field_fwhm)
 
     @property
     def worked(self) -> Scene:
-        """The scene on which edges are optimised: the coarse one, if that holds all that the spot passes."""
-        return self.scene if optics.has_kinks(self.scene.spot) else self.scene.coarse
+        """The scene on which starting curves are tried and edges are optimised."""
+        return self.scene.coarse
 
     @property
     def overview(self) -> Scene:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import shapely
@@ -11,6 +13,7 @@ from scipy import ndimage
 from laserpath.base import arrays
 from laserpath.base.arrays import Floats
 from laserpath.design import scene
+from laserpath.physics.dose import usual_model
 from laserpath.types import Resin
 
 
@@ -72,3 +75,18 @@ def exact_depth(some: scene.Scene) -> Floats:
     solid = some.target.coverage > 0.5
     inside, outside = (ndimage.distance_transform_edt(part) for part in (solid, ~solid))
     return (inside - outside) * some.grid.pitch / some.fwhm
+
+
+@pytest.mark.parametrize(
+    ("aspect", "pixels"), [(1.0, 3.0), (2.0, 3.0), (0.5, 3.0), (3.0, 3.46), (1 / 8, 5.66)]
+)
+@pytest.mark.parametrize("profile", ["airy", "gaussian"])
+def test_the_coarse_grid_holds_what_the_spot_passes(aspect: float, pixels: float, profile: str) -> None:
+    """The dose of a dot is read between its pixels as on the fine grid; the narrow axis has two at least."""
+    spot = replace(SPOT, aspect=aspect, profile=profile)
+    made = scene.Scene.around(design(shapely.box(0, 0, 0.4, 0.4)), spot, Resin(), 12.0)
+    assert made.fwhm / made.coarse.grid.pitch >= pixels - 0.01
+    at, energy = np.array([[0.2, 0.2]]), np.ones(1)
+    doses = [usual_model(one.grid, spot).engine.spread(at, energy) for one in (made, made.coarse)]
+    fine, coarse = (one.sampler(dose)[0] for one, dose in zip((made, made.coarse), doses, strict=True))
+    np.testing.assert_allclose(coarse, fine, atol=5e-3 * doses[0].max())

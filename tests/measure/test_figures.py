@@ -1,5 +1,7 @@
 """Edge errors, areas and bands of doses whose edges are known."""
 
+from dataclasses import astuple
+
 import numpy as np
 import pytest
 import shapely
@@ -12,6 +14,7 @@ from shapes import NODING
 from laserpath.base.errors import InputError
 from laserpath.design.target import rasterise
 from laserpath.measure import EPE_CAP_FWHM, best_exposure, cure_figures, cured_fraction, edge_errors
+from laserpath.measure.figures import CuredAreas
 from laserpath.types import Toolpath
 from laserpath.types.results import MotionFigures
 
@@ -217,3 +220,21 @@ def test_the_best_exposure_puts_the_edges_back(factor):
 def test_where_there_is_no_dose_no_exposure_is_the_best():
     with pytest.raises(InputError, match="nowhere above 0"):
         best_exposure(np.zeros(GRID.shape), scene(DISC, GRID, CRITICAL))
+
+
+def test_the_areas_of_cores_add_up_to_those_of_the_whole():
+    dose, made = radial(0.52), scene(DISC, GRID, CRITICAL)
+    half = len(dose) // 2
+    cores = [
+        (rows, columns)
+        for rows in (slice(None, half), slice(half - len(dose), None))
+        for columns in (slice(0, 9), slice(9, None))
+    ]
+    parts = CuredAreas.added([CuredAreas.of(dose, dose, made, core) for core in cores])
+    np.testing.assert_allclose(astuple(parts), astuple(CuredAreas.of(dose, dose, made)), rtol=1e-12)
+
+
+def test_a_dose_that_is_no_number_is_told_as_the_largest():
+    dose = radial(0.5)
+    dose[7, 7] = np.nan
+    assert np.isnan(CuredAreas.of(dose, dose, scene(DISC, GRID, CRITICAL)).brightest)

@@ -9,6 +9,7 @@ from builders import FWHM, SPOT, centred_grid, coordinates, design
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.ndimage import gaussian_filter
+from scipy.special import expit
 
 from laserpath.base.errors import InputError
 from laserpath.design.scene import Samples, Scene
@@ -118,18 +119,20 @@ def test_the_edge_term_counts_by_its_weight():
     np.testing.assert_allclose(heavy(dose)[1] - light(dose)[1], expected, atol=1e-13)
 
 
-@pytest.mark.parametrize("u", [0.6, 0.97, 1.0, 1.02, 1.5])
-@pytest.mark.parametrize("s", [0.7, 2.5, 5.0])
-def test_the_area_term_at_an_edge_is_the_integral_along_its_normal(u, s):
+@pytest.mark.parametrize("u", [0.6, 0.97, 1.0, 1.02, 1.5, 10.0])
+@pytest.mark.parametrize("s", [0.7, 2.5, 30.0])
+@pytest.mark.parametrize("contrast", [12.0, 60.0])
+def test_the_area_term_at_an_edge_is_the_integral_along_its_normal(u, s, contrast):
     """Of a dose u − s n, within half a pixel; by the trapezoidal rule on 20 001 places."""
-    scene, contrast = Scene(DISC, GRID, SPOT, RESIN), 12.0
+    scene = Scene(DISC, GRID, SPOT, RESIN)
     edge, count = EdgeTerm(scene), len(scene.samples.xy)
     value, steep = np.full(count, u), np.full(count, -s)
     plain = edge.of_edges(value.copy(), steep.copy())
     found = edge.of_edges(value, steep, contrast=contrast) - plain
+    assert np.isfinite(value).all() and np.isfinite(steep).all()
     n = np.linspace(-scene.band, scene.band, 20_001)
     expected = sum(
-        weight * np.trapezoid((1 / (1 + np.exp(-contrast * (d * (u - s * n) - 1))) - (n < 0)) ** 2, n, axis=0)
+        weight * np.trapezoid((expit(contrast * (d * (u - s * n) - 1)) - (n < 0)) ** 2, n, axis=0)
         for d, weight in DOSE_WINDOW
     )
     assert found == pytest.approx(expected.mean(), rel=2e-3)

@@ -26,6 +26,7 @@ from laserpath.design.partition import (
     given_model,
     is_alone,
     lines_by_field,
+    partition_of,
     worked_on,
 )
 from laserpath.design.scene import Scene
@@ -99,7 +100,7 @@ class PathProblem:
     @property
     def partition(self) -> Partition:
         """The fields of the scene's grid."""
-        return Partition.of(self.scene.grid, self.scene.fwhm, self.side)
+        return partition_of(self.scene, self.side)
 
     def loss(self) -> Loss:
         """The loss of the whole path."""

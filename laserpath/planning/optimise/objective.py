@@ -24,8 +24,9 @@ the integral over their width along the normal, ± b = p (|n_x| + |n_y|)/2F, of 
     1/M Σ Σ_d w_d ∫_{−b}^{b} (σ_d(u − s n) − [n < 0])² dn
         = 1/M Σ Σ_d w_d [S(a) − S(a − y) + S(−a) − S(−a − y)]/(β d s),   a = β (d u − 1),   y = β d s b,
 
-where S(t) = ln(1 + e^t) − 1/(1 + e^−t) is the integral of 1/(1 + e^−t)². So the loss hardly depends on where
-the pixels are, and plans on 3 pixels a FWHM are as true as on 6.
+where S(t) = ln(1 + e^t) − 1/(1 + e^−t) is the integral of 1/(1 + e^−t)². So the loss depends far less on
+where the pixels are, and plans on 3 pixels a FWHM are as true as on 6. An outline that runs along a border
+between pixels crosses none: both beside it count, too, whose thresholds an edge near its place leaves alone.
 
 A term of the path is not here, but in `loss`.
 
@@ -41,30 +42,28 @@ from typing import Any
 
 import numpy as np
 
-from gcode.compiled import cached
+from gcode.compiled import cached, vectorised
 from laserpath.base.arrays import Floats
 from laserpath.base.compute.beside import pool
 from laserpath.base.compute.runtime import cpu_count
 from laserpath.base.errors import InputError
 from laserpath.design.scene import PassingSampler, Sampler, Scene
 
-_ROUNDING = 0.003
-_FLATTEST = 0.5
+_ROUNDING, _FLATTEST = 0.003, 0.5
+"""δ, FWHM: a larger value gives errors below it less weight.  Least s: a larger one lowers the pull of edges
+where the dose is flat."""
 
 _WHOLE = 0.4999
-"""Distance from ½ of the coverage of a pixel that the outline does not cross, within rounding."""
+"""Distance from ½ of the coverage of a pixel that the outline does not cross: a smaller one counts those that
+it hardly crosses."""
 
 _SATURATED = 30.0
 """|β(d u − 1)| beyond which a threshold is taken as here, e^−30 from 0 or 1, so that its exponential fits."""
 
 njit = cached(error_model="numpy", nogil=True)
 
-_vectorised = cached(error_model="numpy", nogil=True, fastmath={"reassoc", "contract", "nsz", "arcp"})
-"""For loops over pixels without a branch or a call, which then go over four or eight pixels at a time. The
-order of a sum is left open for that, but no value is assumed to be finite: a NaN stays one."""
 
-
-@_vectorised
+@vectorised
 def area(
     dose: Any,
     coverage: Any,
@@ -112,7 +111,7 @@ def area(
     return total
 
 
-@_vectorised
+@vectorised
 def over_dose(dose: Any, per_critical: float, limit: float, scale: float, slope: Any) -> float:
     """Σ_pixels max(0, u − `limit`)²; its derivative by the dose, times `scale`, is added to `slope`."""
     real = dose.dtype.type
@@ -162,21 +161,23 @@ def _crossed(
 ) -> tuple[float, float, float]:  # fmt: skip
     """The area term along the normal of an edge within ± `band`, and its derivatives by u and s.
 
-    With p = e^a, o = e^(a − y) and i = e^(−a − y) the four S are ln((1 + p)²/(p (1 + o) (1 + i))) − 1 +
-    o/(1 + o) + i/(1 + i), and the derivatives of S are squares of these fractions.
+    The S are sums of ln(1 + e^t) = max(t, 0) + ln(1 + e^−|t|) and of 1/(1 + e^−t), whose squares are their
+    derivatives.
     """
     contrast, window = threshold
     total = by_u = by_s = 0.0
     for k in range(len(window)):
         d, weight = window[k, 0], window[k, 1]
         steep = contrast * d * s
-        a = min(max(contrast * (d * u - 1), -_SATURATED), _SATURATED)
-        p, far = math.exp(a), math.exp(-min(steep * band, _SATURATED))
-        o, i = p * far, far / p
-        inside, outer, inner = p / (1 + p), o / (1 + o), i / (1 + i)
-        whole = math.log((1 + p) * (1 + p) / (p * (1 + o) * (1 + i)))
+        a, y = contrast * (d * u - 1), steep * band
+        p, o, i = math.exp(-abs(a)), math.exp(-abs(a - y)), math.exp(-abs(a + y))
+        middle = 1 / (1 + p) if a > 0 else p / (1 + p)
+        outer = 1 / (1 + o) if a > y else o / (1 + o)
+        inner = 1 / (1 + i) if a < -y else i / (1 + i)
+        logs = math.log((1 + p) * (1 + p) / ((1 + o) * (1 + i)))
+        whole = abs(a) - max(a - y, 0.0) - max(-a - y, 0.0) + logs
         amount = (whole - 1 + outer + inner) / steep
-        rise = inside * inside - outer * outer - (1 - inside) * (1 - inside) + inner * inner
+        rise = middle * middle - outer * outer - (1 - middle) * (1 - middle) + inner * inner
         total += weight * amount
         by_u += weight * rise / s
         by_s += weight * (band * (outer * outer + inner * inner) - amount) / s

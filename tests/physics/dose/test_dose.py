@@ -12,12 +12,13 @@ import pytest
 from builders import FWHM, SPOT, airy_line, centred_grid, coordinates, path, random_path
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import fft
 from sets import examples, one_fast
 
 from laserpath.base.errors import InputError
 from laserpath.physics import optics
 from laserpath.physics.dose import DoseModel, engine
-from laserpath.physics.dose.fft import FftEngine, LatticeDose, TiledEngine
+from laserpath.physics.dose.fft import FftEngine, LatticeDose, TiledEngine, _along_columns
 from laserpath.physics.dose.kernels import splatting
 from laserpath.physics.dose.stencils import separable
 from laserpath.types import Grid, Spot, Toolpath
@@ -534,3 +535,12 @@ def test_points_that_were_changed_in_place_are_checked_again() -> None:
     xy[0] = 1e4
     with pytest.raises(InputError, match="outside the grid"):
         points.spread(xy, energy)
+
+
+@pytest.mark.parametrize("transform", [fft.fft, fft.ifft])
+def test_transforms_along_columns_have_the_same_bits_with_any_number_of_threads(transform):
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=(300, 201, 2)) @ [1, 1j]
+    one, several = (_along_columns(transform, values.astype(np.complex64), threads) for threads in (1, 2))
+    np.testing.assert_array_equal(one, several)
+    np.testing.assert_allclose(one, transform(values, axis=0), atol=1e-4)
