@@ -117,8 +117,8 @@ class CuredAreas:
         corner = core[0].indices(len(dose))[0], core[1].indices(dose.shape[1])[0]
         drawn = np.ascontiguousarray(scene.target.coverage[core])
         doses = (np.ascontiguousarray(one, dtype=np.float64) for one in (dose, defocused))
-        found = _areas(*doses, drawn, scene.critical_dose, DOSE_BAND, corner)
-        return cls(*found, brightest=float(dose[core].max() / scene.critical_dose))
+        brightest = float(dose[core].max() / scene.critical_dose)
+        return cls(*(*_areas(*doses, drawn, scene.critical_dose, DOSE_BAND, corner), brightest))
 
     @classmethod
     def added(cls, parts: Sequence[CuredAreas]) -> CuredAreas:
