@@ -156,9 +156,7 @@ def edges(
 
 
 @njit
-def _crossed(
-    u: float, s: float, threshold: tuple[float, Floats], band: float
-) -> tuple[float, float, float]:  # fmt: skip
+def _crossed(u: float, s: float, threshold: tuple[float, Floats], band: float) -> tuple[float, float, float]:
     """The area term along the normal of an edge within ± `band`, and its derivatives by u and s.
 
     The S are sums of ln(1 + e^t) = max(t, 0) + ln(1 + e^−|t|) and of 1/(1 + e^−t), whose squares are their
@@ -317,8 +315,7 @@ class Objective:
         if self.edge is not None:
             value, steep = (per_critical * one for one in self.edge.sampler(dose))
             loss += self._of_edges(value, steep)
-            scale = self.share * per_critical
-            self.edge.sampler.pull(scale * value, scale * steep, slope)
+            self.edge.sampler.pull(per_critical * value, per_critical * steep, slope)
         return loss, slope
 
     def at_factors(self, dose: Floats, factors: Floats) -> Floats:
@@ -336,9 +333,12 @@ class Objective:
         return loss
 
     def _of_edges(self, value: Floats, steep: Floats) -> float:
-        """The loss of the outline, whose u (M,) and F ∂u/∂n (M,) are replaced by its derivatives ÷ share."""
+        """The loss of the outline, whose u (M,) and F ∂u/∂n (M,) are replaced by its derivatives by them."""
         assert self.edge is not None
-        return self.share * self.edge.of_edges(value, steep, self.edge_weight, self.contrast)
+        loss = self.edge.of_edges(value, steep, self.edge_weight, self.contrast)
+        value *= self.share
+        steep *= self.share
+        return self.share * loss
 
     def by_pixel(self, dose: Floats) -> Iterator[tuple[slice, Floats]]:
         """Rows of a dose (rows, columns), strip by strip, and the contribution of each pixel to L."""
