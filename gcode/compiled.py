@@ -70,8 +70,8 @@ def _found(cache: Any) -> Callable[..., Any]:
 
 
 njit = cached()
+"""The decorator for most functions."""
 
 vectorised = cached(error_model="numpy", nogil=True, fastmath={"reassoc", "contract", "nsz", "arcp"})
 """For loops over numbers without a branch or a call, which then go over four or eight at a time. The order of
 a sum is left open for that, but no value is assumed to be finite: a NaN stays one."""
-"""The decorator for most functions."""

@@ -181,17 +181,16 @@ def works(task: Task, length: float) -> Iterator[StepWork]:
     """The steps of a plan of one task in their order. length: of all lines, mm."""
     settings, scene = task.settings, task.scene
     line, edge, pixels = length / scene.fwhm, task.design.area.length / scene.fwhm, _pixels(scene)
+    coarse = _pixels(scene.coarse)
     yield StepWork(PlanPart.START, 1, pixels, line, edge)
     curves, settling = settings.initial == "auto" and not task.follows, min(SETTLING, settings.iterations)
     if curves:
-        yield StepWork(PlanPart.TRY, CANDIDATES * ITERATIONS_EACH, _pixels(task.worked), line, edge)
+        yield StepWork(PlanPart.TRY, CANDIDATES * ITERATIONS_EACH, coarse, line, edge)
     if settings.initial == "strokes" or (curves and is_line_drawing(task.design, scene.fwhm)):
         ends = min(edge, settings.strokes or STROKES)
         near = _NEAR_LINE * line + _NEAR_END * ends
         yield StepWork(PlanPart.FIT, min(ITERATIONS, settings.iterations), near)
-        yield StepWork(
-            PlanPart.TRY, settling + (ITERATIONS_EACH if curves else 0), _pixels(task.worked), line, edge
-        )
+        yield StepWork(PlanPart.TRY, settling + (ITERATIONS_EACH if curves else 0), coarse, line, edge)
     yield from _solving(task, line, edge)
     pieces = settings.passes * line * pieces_per_fwhm(task)
     yield StepWork(PlanPart.MEASURE, 1, pixels, pieces, edge)
@@ -202,15 +201,14 @@ def works(task: Task, length: float) -> Iterator[StepWork]:
 
 def _solving(task: Task, line: float, edge: float) -> Iterator[StepWork]:
     """The steps from the starting curve to the program. line, edge: FWHM."""
-    settings, pixels, worked = task.settings, _pixels(task.scene), _pixels(task.worked)
-    pieces = line * pieces_per_fwhm(task)
+    settings, pixels, pieces = task.settings, _pixels(task.scene), line * pieces_per_fwhm(task)
     for stage in stages_of(task):
         schedule: Schedule = stage.schedule
         blurred = 2 if settings.blur > 1 and stage.width == 1 else 1
         if stage.simplified:
             yield StepWork(PlanPart.SIMPLIFY, 1, pixels, line, edge)
         yield StepWork(schedule.stage, schedule.iterations, blurred * _pixels(stage.scene(task)), line, edge)
-    yield StepWork(PlanPart.EXECUTE, executions(settings), worked, pieces, edge)
+    yield StepWork(PlanPart.EXECUTE, executions(settings), _pixels(task.scene.coarse), pieces, edge)
     if not convert.strokes_move(task.machine, task.scene.fwhm):
         yield StepWork(PlanPart.LEVELS, 1, pixels, pieces, edge)
         yield StepWork(PlanPart.PLACE, ROUNDS[settings.quality], pixels, pieces, edge)

@@ -114,11 +114,9 @@ class SolverStage:
     def scene(self, task: Task) -> Scene:
         """The scene of a task on which this stage works, with its own spot width."""
         if self.edge_weight:
-            return task.worked
-        spot, pixels = (
-            optics.widened(task.scene.spot, self.width),
-            min(_BY_AREA, task.settings.pixels_per_fwhm),
-        )
+            return task.scene.coarse
+        spot = optics.widened(task.scene.spot, self.width)
+        pixels = min(_BY_AREA, task.settings.pixels_per_fwhm)
         return replace(task.scene, spot=spot, grid=grid_for(task.design, spot, pixels))
 
 
@@ -180,7 +178,7 @@ def _learned(
     path: Toolpath, task: Task, weight: float, progress: Listener | None, *, stopped: bool = False
 ) -> tuple[compensation.Learned, compensation.LearnedProgram]:
     """The path to command for the one to expose, and its program. stopped: by the user, before this."""
-    loss, left = final_loss(task.worked), 0 if stopped else executions(task.settings)
+    loss, left = final_loss(task.scene.coarse), 0 if stopped else executions(task.settings)
     # A late laser is told early in the moves of the refined path.
     refined = compensation.refined(path, task.punctual, loss, weight, left, progress)
     refined = replace(refined, stopped=stopped or refined.stopped)

@@ -199,9 +199,9 @@ def is_line_drawing(design: Design, fwhm: float) -> bool:
 
 def _fitted_trial(task: Task, progress: Callable[[Progress], None] | None) -> _Trial | None:
     """The trial of fitted strokes, scored as the other curves; None if the design needs too many."""
-    strokes = _coarse(task, "strokes")
+    settings = replace(task.settings, initial="strokes")
     try:
-        path, stopped = fitted_curve(task.design, task.process, strokes.settings, progress)
+        path, stopped = fitted_curve(task.design, task.process, settings, progress)
     except InputError:
         return None
     if stopped:
@@ -255,7 +255,7 @@ def candidates(task: Task) -> list[Task]:
 
 def _coarse(task: Task, initial: str) -> Task:
     """The task on its coarse scene, with another starting curve."""
-    return replace(task, scene=task.worked, settings=replace(task.settings, initial=initial))
+    return replace(task, scene=task.scene.coarse, settings=replace(task.settings, initial=initial))
 
 
 def _alike(some: Sequence[Floats], others: Sequence[Floats]) -> bool:

@@ -69,11 +69,6 @@ class Task:
         return partition_of(self.scene, self.settings.field_fwhm)
 
     @property
-    def worked(self) -> Scene:
-        """The scene on which starting curves are tried and edges are optimised."""
-        return self.scene.coarse
-
-    @property
     def overview(self) -> Scene:
         """The scene on which all of the design is weighed: its own, or of several fields a coarse one."""
         return self.scene if self.partition.single else self.scene.coarse

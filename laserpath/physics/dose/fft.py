@@ -44,7 +44,6 @@ from __future__ import annotations
 import copy
 import weakref
 from bisect import bisect_left
-from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -56,7 +55,7 @@ from numpy.typing import NDArray
 from scipy import fft
 
 from laserpath.base.arrays import Bools, Floats, Indices
-from laserpath.base.compute.beside import pool
+from laserpath.base.compute.beside import in_parts
 from laserpath.base.compute.runtime import cpu_count, strips_of
 from laserpath.base.errors import InputError
 from laserpath.physics import optics
@@ -82,7 +81,7 @@ _MOSTLY_RIM = 4
 """Ratio of the padded grid's size to the picture's above which an error names the rim as the reason."""
 
 _BLOCK = 64
-"""Columns that a thread transforms at a time: more leave threads idle at the end, fewer take calls."""
+"""Columns that a thread transforms at a time: more leave threads idle at the end, fewer take more calls."""
 
 _THREADED_FROM = 4_000_000
 """Elements of an array from which its transforms take all processors. SciPy starts threads for each call:
@@ -299,13 +298,14 @@ def _along_columns(transform: Callable[..., Spectrum], values: Spectrum, threads
     if threads == 1:
         return transform(values, axis=0, overwrite_x=True)
 
-    def block(first: int) -> None:
-        columns = values[:, first : first + _BLOCK]
-        found = transform(columns, axis=0, overwrite_x=True)
-        if not np.may_share_memory(found, columns):
-            columns[:] = found
+    def part(first: int, end: int) -> None:
+        for k in range(first, end):
+            columns = values[:, k * _BLOCK : (k + 1) * _BLOCK]
+            found = transform(columns, axis=0, overwrite_x=True)
+            if not np.may_share_memory(found, columns):
+                columns[:] = found
 
-    deque(pool().map(block, range(0, values.shape[1], _BLOCK)), maxlen=0)
+    in_parts(part, ceil(values.shape[1] / _BLOCK))
     return values
 
 

@@ -301,33 +301,39 @@ def test_a_picture_may_be_coarser_than_the_dose_is_fine():
     assert gathered[0] == pytest.approx((model.spread(at, np.ones(1)) * d_dose).sum(), rel=1e-9)
 
 
-def test_one_line_of_a_hundred_thousand_does_not_change_the_bits():
-    """Strips of rows, one a thread: the sum of a pixel is in the order of the points."""
+def exposed_by_strips(side, spread):
+    """What spread(xy, energy, strips, out) adds to `side`² pixels, the same for all strips; the energies."""
     rng = np.random.default_rng(0)
     xy, energy = rng.uniform(-0.6, 0.6, (20_000, 2)), rng.uniform(0, 1, 20_000)
-    kernel = splatting("f32", 6)
     grids = []
-    for strips in ([0, 200], [0, 100, 200], [0, 3, 50, 51, 120, 200]):
-        canvas = np.zeros((200, 200), np.float32)
-        kernel.splat(xy, energy, -1.0, -1.0, 100.0, 100.0, np.array(strips, np.int32), canvas)
-        grids.append(canvas)
+    for shares in ([0, 1], [0, 0.5, 1], [0, 0.02, 0.25, 0.26, 0.6, 1]):
+        out = np.zeros((side, side), np.float32)
+        spread(xy, energy, np.rint(side * np.array(shares)).astype(np.int32), out)
+        grids.append(out)
     for other in grids[1:]:
         np.testing.assert_array_equal(other, grids[0])
-    assert grids[0].sum(dtype=np.float64) == pytest.approx(energy.sum(), rel=1e-6)
+    return grids[0], energy
+
+
+def test_one_line_of_a_hundred_thousand_does_not_change_the_bits():
+    """Strips of rows, one a thread: the sum of a pixel is in the order of the points."""
+    kernel = splatting("f32", 6)
+
+    def spread(xy, energy, strips, out):
+        kernel.splat(xy, energy, -1.0, -1.0, 100.0, 100.0, strips, out)
+
+    canvas, energy = exposed_by_strips(200, spread)
+    assert canvas.sum(dtype=np.float64) == pytest.approx(energy.sum(), rel=1e-6)
 
 
 def test_strips_do_not_change_the_bits_of_a_product_of_gaussians():
     """A point's weights begin at its own first row, not at the strip's."""
-    rng = np.random.default_rng(0)
-    xy, energy = rng.uniform(-0.6, 0.6, (20_000, 2)), rng.uniform(0, 1, 20_000)
     kernel = separable("f32", 8)
-    grids = []
-    for strips in ([0, 100], [0, 50, 100], [0, 3, 25, 26, 60, 100]):
-        dose = np.zeros((100, 100), np.float32)
-        kernel.spread(xy, energy, -0.5, -0.5, 100.0, 0.3, 0.2, 5, np.array(strips, np.int32), dose)
-        grids.append(dose)
-    for other in grids[1:]:
-        np.testing.assert_array_equal(other, grids[0])
+
+    def spread(xy, energy, strips, out):
+        kernel.spread(xy, energy, -0.5, -0.5, 100.0, 0.3, 0.2, 5, strips, out)
+
+    exposed_by_strips(100, spread)
 
 
 @pytest.mark.parametrize(
