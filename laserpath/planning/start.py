@@ -356,14 +356,15 @@ class _Regions:
         label, count = ndimage.label(inside, structure=np.ones((3, 3)))
         if count <= 1:  # 0: the design is too small to cover any pixel
             return cls(target, np.zeros(inside.shape, dtype=np.int32), 1)
-        nearest = np.zeros_like(label)
+        nearest = np.maximum(label, 1, out=label)
+        nearest -= 1  # as it stays inside; outside it is 0 until the pixel's tile comes
         for core, around, there in tiles(inside.shape, _RIM):
             if inside[around].any():
                 index = ndimage.distance_transform_edt(
                     ~inside[around], return_distances=False, return_indices=True
                 )
                 rows, columns = (one[there] for one in index)
-                nearest[core] = label[around][rows, columns] - 1
+                nearest[core] = nearest[around][rows, columns]  # of pixels inside alone
         return cls(target, nearest, count)
 
     def at(self, xy: Floats) -> Indices:

@@ -21,7 +21,13 @@ from functools import cache, partial
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
-from laserpath.base.compute.runtime import cpu_count, on_processors, use_processors
+from laserpath.base.compute.runtime import (
+    cpu_count,
+    on_processors,
+    return_freed,
+    return_large_blocks,
+    use_processors,
+)
 from laserpath.base.errors import InputError
 
 Task = TypeVar("Task")
@@ -92,8 +98,10 @@ def _others() -> int:
 def prepare(function: Callable[[], object]) -> None:
     """Start the workers here, and let each call a function, such as one that loads what tasks need.
 
-    They take some seconds, which a plan has other work for. A cluster's have started.
+    They take some seconds, which a plan has other work for. A cluster's have started. This process then hands
+    out what is large, and keeps no memory that is free.
     """
+    return_large_blocks()
     if _state.cluster is None and worker_count():
         for _ in range(_others()):
             _pool().submit(function)
@@ -166,6 +174,7 @@ def each(function: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[
     finally:
         for _, future in waiting:
             future.cancel()
+        return_freed()
 
 
 def _begin() -> None:

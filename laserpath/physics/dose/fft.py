@@ -42,19 +42,20 @@ that it has for energies e⁰, and grows with the sum of all: D = h ∗ e + t Σ
 from __future__ import annotations
 
 import copy
+import math
 import weakref
 from bisect import bisect_left
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import product
 from math import ceil, prod
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
-from laserpath.base.arrays import Bools, Floats, Indices
+from gcode.compiled import cached
+from laserpath.base.arrays import Bools, Floats, Indices, by_group
 from laserpath.base.compute.beside import in_parts
 from laserpath.base.compute.runtime import cpu_count, strips_of
 from laserpath.base.errors import InputError
@@ -89,6 +90,8 @@ with fewer elements two take as long as one or longer, and a fifth to a half mor
 
 Spectrum = NDArray[np.complexfloating]
 
+_compiled = cached(nogil=True)
+
 
 @dataclass(frozen=True, slots=True)
 class Splat:
@@ -112,9 +115,19 @@ class FftEngine:
     kinks.
     """
 
-    def __init__(self, grid: Grid, spot: Spot, precision: str = "f32", tolerance: float = TOLERANCE) -> None:
+    def __init__(
+        self,
+        grid: Grid,
+        spot: Spot,
+        precision: str = "f32",
+        tolerance: float = TOLERANCE,
+        *,
+        alone: bool = False,
+    ) -> None:
+        """alone: with one thread, as a part of what takes them all."""
         check(grid, spot, precision, tolerance)
         self.grid, self.spot, self.precision, self.tolerance = grid, spot, precision, tolerance
+        self._alone = alone
         self._seen: tuple[Callable[[], object], Callable[[], object]] = (lambda: None, lambda: None)
         band = optics.band(spot, tolerance)
         self.left_out = _left_out(spot, band) if optics.has_kinks(spot) else tolerance / 8
@@ -156,6 +169,10 @@ class FftEngine:
         """Dose (rows, columns) mJ/mm² of energies (M,) mJ at xy (M, 2) mm."""
         xy, energy = checked_points(xy, energy, self)
         self._seen = weakref.ref(xy), weakref.ref(energy)
+        return self.of_checked(xy, energy)
+
+    def of_checked(self, xy: Floats, energy: Floats) -> Floats:
+        """`spread` of points that `checked_points` has taken."""
         spectrum = self._spectrum(xy, energy)
         spectrum *= self._filter
         dose = self._picture(spectrum)
@@ -259,7 +276,7 @@ class FftEngine:
 
     def _low(self, canvas: Floats, shape: tuple[int, int]) -> Spectrum:
         """The modes of a real array, padded with zeros at its end up to `shape`."""
-        (ky, kx), threads = self.modes, _threads(shape)
+        (ky, kx), threads = self.modes, self._threads(shape)
         half = fft.rfft(canvas, n=shape[1], axis=1, workers=threads)[:, : kx + 1]
         tall = np.empty((shape[0], kx + 1), half.dtype)
         tall[: len(half)], tall[len(half) :] = half, 0
@@ -272,21 +289,27 @@ class FftEngine:
         tall = np.zeros((count, spectrum.shape[1]), spectrum.dtype)
         tall[: ky + 1] = spectrum[: ky + 1]
         tall[count - ky :] = spectrum[ky + 1 :]
-        return _along_columns(fft.ifft, tall, _threads(self.padded.shape))
+        return _along_columns(fft.ifft, tall, self._threads(self.padded.shape))
 
     def _picture(self, spectrum: Spectrum) -> Floats:
         """The real array of a half spectrum on the picture's pixels."""
         rows, columns = (self._refine * n for n in self.grid.shape)
         half = self._rows(spectrum, self.padded.shape[0])[:rows]
-        wide = fft.irfft(half, n=self.padded.shape[1], axis=1, workers=_threads(self.padded.shape))
+        wide = fft.irfft(half, n=self.padded.shape[1], axis=1, workers=self._threads(self.padded.shape))
         return np.ascontiguousarray(wide[:: self._refine, : columns : self._refine])
 
     def _coarse(self, spectrum: Spectrum) -> Floats:
         """The real array of a half spectrum on the splat's pixels: the adjoint of `_low` for the splat."""
         rows, columns = self.splat.shape
-        wide = fft.irfft(self._rows(spectrum, rows), n=columns, axis=1, workers=_threads(self.splat.shape))
+        wide = fft.irfft(
+            self._rows(spectrum, rows), n=columns, axis=1, workers=self._threads(self.splat.shape)
+        )
         wide *= wide.dtype.type(rows * columns / np.prod(self.padded.shape))
         return wide
+
+    def _threads(self, shape: tuple[int, int]) -> int:
+        """Threads for the transforms of an array of this shape."""
+        return cpu_count() if prod(shape) >= _THREADED_FROM and not self._alone else 1
 
 
 def _along_columns(transform: Callable[..., Spectrum], values: Spectrum, threads: int) -> Spectrum:
@@ -307,11 +330,6 @@ def _along_columns(transform: Callable[..., Spectrum], values: Spectrum, threads
 
     in_parts(part, ceil(values.shape[1] / _BLOCK))
     return values
-
-
-def _threads(shape: tuple[int, int]) -> int:
-    """Threads for the transforms of an array of this shape."""
-    return cpu_count() if prod(shape) >= _THREADED_FROM else 1
 
 
 def _left_out(spot: Spot, band: float) -> float:
@@ -378,7 +396,7 @@ def alias_ratio(frequency: Floats, order: int) -> Floats:
     return copies / np.abs(np.sinc(frequency)) ** order
 
 
-TILED_FROM = 1 << 25
+TILED_FROM = 1 << 22
 """Pixels above which a grid is tiled: a smaller value takes less memory, with as much of the tolerance."""
 
 _SIDE = 1024
@@ -389,7 +407,7 @@ _FAR = 1e-4
 
 
 class TiledEngine:
-    """Points → dose by tiles. Its derivatives are those of one FFT of all, made where they are wanted."""
+    """Points → dose by tiles. Its derivatives are those of one FFT of all, `whole`, made where wanted."""
 
     def __init__(self, grid: Grid, spot: Spot, precision: str = "f32", tolerance: float = TOLERANCE) -> None:
         check(grid, spot, precision, tolerance)
@@ -400,8 +418,9 @@ class TiledEngine:
         self._ratio = nodes_apart(spot, rim, grid.pitch, least)
         self._rim, self._side = (self._ratio * ceil(n / self._ratio) for n in (rim / grid.pitch, _SIDE))
         self._side = max(self._side, self._rim)
+        self._counts = ceil(grid.shape[0] / self._side), ceil(grid.shape[1] / self._side)
         window = Grid((0.0, 0.0), grid.pitch, (self._side + 2 * self._rim,) * 2)
-        self._near = FftEngine(window, spot, precision, tolerance)
+        self._near = FftEngine(window, spot, precision, tolerance, alone=True)
         self._tails: tuple[SmoothField, SmoothField] | None = None
         if optics.tail(spot):
 
@@ -416,52 +435,56 @@ class TiledEngine:
         xy, energy = checked_points(xy, energy, self)
         picture = np.zeros(self.grid.shape, DTYPE[self.precision])
         far = self._tails and self._tails[0].field(xy, energy)
-        for tile, points in self._tiles(xy):
-            rows, columns = (slice(k * self._side, (k + 1) * self._side) for k in tile)
-            picture[rows, columns] = self._tile(tile, xy[points], energy[points], far)
+        order, start = by_group(_tile_of(xy, self._place(), self._counts), prod(self._counts))
+
+        def work(first: int, end: int) -> None:
+            for number in range(first, end):
+                tile = divmod(number, self._counts[1])
+                near, mine = _within(xy, energy, self._around(tile, order, start), *self._window(tile))
+                if len(mine):
+                    rows, columns = (slice(k * self._side, (k + 1) * self._side) for k in tile)
+                    picture[rows, columns] = self._tile(tile, near, mine, far)
+
+        in_parts(work, prod(self._counts))
         return picture
 
     def gather(self, xy: Floats, energy: Floats, d_dose: Floats) -> tuple[Floats, Floats]:
         """∂L/∂energy (M,) and ∂L/∂xy (M, 2) from ∂L/∂D (rows, columns)."""
-        return self._whole.gather(xy, energy, d_dose)
+        return self.whole.gather(xy, energy, d_dose)
 
     def spot_gradient(self, xy: Floats, energy: Floats, d_dose: Floats) -> SpotGradient:
         """∂L/∂(FWHM, defocus) from ∂L/∂D (rows, columns)."""
-        return self._whole.spot_gradient(xy, energy, d_dose)
+        return self.whole.spot_gradient(xy, energy, d_dose)
 
     @cached_property
-    def _whole(self) -> FftEngine:
+    def whole(self) -> FftEngine:
+        """One FFT of all pixels, for what needs derivatives: it holds several arrays of the grid's size."""
         return FftEngine(self.grid, self.spot, self.precision, self.tolerance)
 
-    def _tiles(self, xy: Floats) -> Iterator[tuple[tuple[int, int], Indices]]:
-        """Each tile (row, column) that has points in its window, and the numbers of these, rising."""
-        at = self.grid.to_pixels(xy)[:, ::-1]
-        most = (np.array(self.grid.shape) - 1) // self._side
-        tile = np.clip(np.floor(at / self._side).astype(np.int64), 0, most)
-        number = tile[:, 0] * (most[1] + 1) + tile[:, 1]
-        order = np.argsort(number, kind="stable")
-        lit, first = np.unique(number[order], return_index=True)
-        near: dict[tuple[int, int], list[Indices]] = {}
-        for k, points in zip(lit.tolist(), np.split(order, first[1:]), strict=True):
-            row, column = divmod(k, int(most[1]) + 1)
-            for down, across in product((-1, 0, 1), repeat=2):
-                if 0 <= row + down <= most[0] and 0 <= column + across <= most[1]:
-                    near.setdefault((row + down, column + across), []).append(points)
-        for around in sorted(near):
-            points = np.sort(np.concatenate(near[around]))
-            low = np.array(around) * self._side - self._rim
-            high = low + self._side + 2 * self._rim - 1
-            inside = ((at[points] >= low) & (at[points] <= high)).all(axis=1)
-            if inside.any():
-                yield around, points[inside]
+    def _place(self) -> tuple[float, float, float, int]:
+        """x0, y0 and pitch, mm, of the picture's pixels, and the pixels along a tile."""
+        return *self.grid.origin, self.grid.pitch, self._side
+
+    def _around(self, tile: tuple[int, int], order: Indices, start: Indices) -> Indices:
+        """The points in a tile and in those beside it. order, start: of all points, as of `by_group`."""
+        (row, column), (rows, columns) = tile, self._counts
+        left, right = max(column - 1, 0), min(column + 1, columns - 1)
+        lines = range(max(row - 1, 0), min(row + 2, rows))
+        return np.concatenate(
+            [order[start[k * columns + left] : start[k * columns + right + 1]] for k in lines]
+        )
+
+    def _window(self, tile: tuple[int, int]) -> tuple[Floats, Floats]:
+        """(2,) mm, first pixel and size of the window of a tile."""
+        row, column = (k * self._side - self._rim for k in tile)
+        size: Floats = self.grid.pitch * (np.array(self._near.grid.shape[::-1]) - 1.0)
+        return self.grid.of_pixels([column, row]), size
 
     def _tile(self, tile: tuple[int, int], xy: Floats, energy: Floats, far: Floats | None) -> Floats:
         """The dose of a tile, of the points (K, 2) mm in its window, and of the far light of all."""
-        row, column = (k * self._side - self._rim for k in tile)
-        xy = xy - self.grid.of_pixels([column, row])
         shape = [min(self._side, n - k * self._side) for n, k in zip(self.grid.shape, tile, strict=True)]
         core = tuple(slice(self._rim, self._rim + n) for n in shape)
-        dose = np.ascontiguousarray(self._near.spread(xy, energy)[core])
+        dose = np.ascontiguousarray(self._near.of_checked(xy, energy)[core])
         if self._tails is not None and far is not None:
             whole, window = self._tails
             own, count = window.field(xy, energy), [ceil(n / self._ratio) + 1 for n in shape]
@@ -473,6 +496,30 @@ class TiledEngine:
             nodes = np.ascontiguousarray(far[here] - own[there], dose.dtype)
             interpolation(self.precision).add(nodes, self._ratio, 0, dose)
         return dose
+
+
+@_compiled
+def _tile_of(xy: Floats, place: tuple[float, float, float, int], counts: tuple[int, int]) -> Indices:
+    """(M,) number of the tile that each point (M, 2) mm is in. place: of the first pixel, mm, pitch, side."""
+    x0, y0, pitch, side = place
+    found = np.empty(len(xy), np.int64)
+    for m in range(len(xy)):
+        row = min(max(math.floor((xy[m, 1] - y0) / pitch / side), 0), counts[0] - 1)
+        column = min(max(math.floor((xy[m, 0] - x0) / pitch / side), 0), counts[1] - 1)
+        found[m] = row * counts[1] + column
+    return found
+
+
+@_compiled
+def _within(xy: Floats, energy: Floats, some: Indices, zero: Floats, size: Floats) -> tuple[Floats, Floats]:
+    """(K, 2) mm and (K,) mJ, those of some points that are in a window at zero (2,) mm, of a size (2,) mm."""
+    near, mine, k = np.empty((len(some), 2)), np.empty(len(some)), 0
+    for m in some:
+        x, y = xy[m, 0] - zero[0], xy[m, 1] - zero[1]
+        if 0 <= x <= size[0] and 0 <= y <= size[1]:
+            near[k, 0], near[k, 1], mine[k] = x, y, energy[m]
+            k += 1
+    return near[:k], mine[:k]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -41,7 +41,7 @@ def engine(
     """The engine for a grid and a spot.
 
     method: 'fft' (CPU only), 'direct', 'autodiff' (a reference), or 'auto': fft where there is one, of a
-    grid of more than 2^25 pixels tile by tile.
+    grid of more than 2^22 pixels tile by tile.
     device: 'cpu', 'cuda', 'vulkan' (run on a software renderer only), 'metal' (never run), or 'auto': the
     device that Taichi runs on already, else the CPU.  precision: 'f32', or 'f64' on cpu and cuda. tolerance:
     largest error relative to the peak of the dose, 1e-6 (with f64) to 0.1.
@@ -152,11 +152,15 @@ class DoseModel:
         return model
 
     def near(self, points: Points) -> DoseModel:
-        """The model for paths near the one with these points: what hardly changes with them is held."""
-        if not isinstance(self.engine, FftEngine):
+        """The model for paths near the one with these points: what hardly changes with them is held.
+
+        That of a tiled grid is exposed as a whole, as its derivatives are.
+        """
+        made = self.engine.whole if isinstance(self.engine, TiledEngine) else self.engine
+        if not isinstance(made, FftEngine):
             return self
         model = copy.copy(self)
-        model.engine = self.engine.holding(points.xy, points.energy)
+        model.engine = made.holding(points.xy, points.energy)
         return model
 
     def spread(self, points: Points) -> Floats:

@@ -383,6 +383,18 @@ def test_tiles_have_the_dose_of_the_whole(spot, precision, tolerance, within, mo
     assert whole[~lit].max() < 0.02 * whole.max()
 
 
+def test_tiles_have_the_same_bits_on_any_number_of_processors(monkeypatch):
+    monkeypatch.setattr("laserpath.physics.dose.fft._SIDE", 48)
+    rng = np.random.default_rng(11)
+    made = TiledEngine(Grid((0.0, 0.0), FWHM / 3, (200, 150)), SPOT, "f32", 1e-4)
+    xy, energy = rng.uniform(0.1, 0.9, (2000, 2)) * made.grid.extent[1::2], rng.uniform(0.5, 1.5, 2000)
+    doses = []
+    for count in (1, 3):
+        monkeypatch.setattr("laserpath.base.compute.beside.cpu_count", lambda count=count: count)
+        doses.append(made.spread(xy, energy))
+    assert np.array_equal(*doses) and doses[0].any()
+
+
 def test_a_large_grid_is_tiled(monkeypatch):
     monkeypatch.setattr("laserpath.physics.dose.model.TILED_FROM", 1000)
     assert isinstance(engine(GRID, SPOT), TiledEngine)
@@ -394,6 +406,8 @@ def test_a_large_grid_is_tiled(monkeypatch):
     assert np.abs(tiled.dose(path) - whole.dose(path)).max() < 1e-3 * whole.dose(path).max()
     slope = np.ones(GRID.shape)
     assert np.array_equal(tiled.gradient(path, slope).xy, whole.gradient(path, slope).xy)
+    near = tiled.near(tiled.points(path.xy, np.ones(1)))
+    assert isinstance(near.engine, FftEngine), "a descent exposes the grid as its derivatives do"
 
 
 def test_a_wide_spot_is_blamed_for_the_memory_of_its_rim():
