@@ -41,7 +41,7 @@ _BLOCK, _SPLINE_REACH = 1024, 24
 """Pixels along a block of a large dose, and those beyond which a spline has forgotten its ends: 0.27^24 of
 them is left, below rounding."""
 
-_LARGE = 1 << 25
+_LARGE = 1 << 22
 """Pixels above which edges are searched for by blocks: all of a spline takes 16 bytes for each."""
 
 _PROBES = 81

@@ -402,6 +402,9 @@ TILED_FROM = 1 << 22
 _SIDE = 1024
 """Pixels along a tile: more cost more memory, fewer more time for rims."""
 
+_RIM = 64
+"""Fewest pixels around a tile: a wider one takes longer, a narrower one needs more nodes of far light."""
+
 _FAR = 1e-4
 """Least tolerance of far light: a smaller one makes rims wider, and takes more memory for nodes."""
 
@@ -415,6 +418,7 @@ class TiledEngine:
         # All of an edge's rings meet at the end of a window. An elliptical spot is a round one, stretched.
         least = max(tolerance, _FAR)
         rim = rim_of(spot, least / 2) * max(spot.aspect, 1 / spot.aspect) ** 0.5
+        rim = max(rim, _RIM * grid.pitch)
         self._ratio = nodes_apart(spot, rim, grid.pitch, least)
         self._rim, self._side = (self._ratio * ceil(n / self._ratio) for n in (rim / grid.pitch, _SIDE))
         self._side = max(self._side, self._rim)
