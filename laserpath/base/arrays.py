@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gcode.move import numbered
 from laserpath.base.errors import InputError
 
 Floats = NDArray[np.floating[Any]]
@@ -84,6 +85,21 @@ def by_group(group: Indices, count: int) -> tuple[Indices, Indices]:
     """
     start = np.append(0, np.cumsum(np.bincount(group, minlength=count)))
     return np.argsort(group, kind="stable"), start
+
+
+def by_cell(low: Floats, high: Floats, counts: tuple[int, int]) -> tuple[Indices, Indices]:
+    """What reaches from one cell of a chessboard to another, cell by cell, as in `by_group`.
+
+    low, high: (N, 2) row and column of the first and the last cell of each; what is beyond the board's cells
+    (rows, columns) is left out.
+    """
+    ends = np.array(counts)
+    first, last = low.clip(0, ends).astype(np.int64), high.clip(-1, ends - 1).astype(np.int64)
+    rows, columns = (last - first + 1).clip(0).T
+    which, nth = numbered(rows * columns)
+    number = (first[which, 0] + nth // columns[which]) * counts[1] + first[which, 1] + nth % columns[which]
+    order, start = by_group(number, counts[0] * counts[1])
+    return which[order], start
 
 
 def joined(spans: Sequence[tuple[int, int]]) -> tuple[Indices, Indices]:

@@ -30,7 +30,7 @@ from shapely import affinity
 from laserpath.base.arrays import Bools, Floats, Indices, by_group, joined, picked, spans_around
 from laserpath.base.compute.workers import each, worker_count
 from laserpath.design.scene import Samples, Scene, reading
-from laserpath.physics.dose import DoseModel
+from laserpath.physics.dose import DoseModel, TiledDose
 from laserpath.types import Grid, Spot
 from laserpath.types.settings import FIELD_FWHM
 
@@ -200,7 +200,7 @@ class Partition:
         return not _clipped(scene, self.window, self.origin(field)).is_empty
 
     def view(
-        self, field: PlanField, scene: Scene, given: Sequence[Floats], places: PlacesByField
+        self, field: PlanField, scene: Scene, given: Sequence[Floats | TiledDose], places: PlacesByField
     ) -> FieldView:
         """What a field sees of a scene on this grid, and of the given light. places: of the samples."""
         zero, window = self.origin(field), self.window
@@ -374,7 +374,7 @@ def _given_around(grid: Grid, spot: Spot) -> DoseModel:
     return DoseModel(grid, spot, tolerance=_TOLERANCE)
 
 
-def _window(picture: Floats, window: tuple[slice, slice]) -> Floats:
+def _window(picture: Floats | TiledDose, window: tuple[slice, slice]) -> Floats:
     """A copy of a part of a picture (rows, columns), 0 where it reaches beyond."""
     found = np.zeros([one.stop - one.start for one in window], picture.dtype)
     inside, there = _overlap(picture.shape, window)

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gcode.move import numbered
-from laserpath.base.arrays import Bools, Floats, Indices, by_group
+from laserpath.base.arrays import Bools, Floats, Indices, by_cell
 from laserpath.design.partition import (
     FieldView,
     Partition,
@@ -94,15 +93,9 @@ class LinesByField:
         """A line is taken to reach what its bounding box does."""
         ends = [partition.grid.to_pixels(one)[:, ::-1] for one in (lines.start, lines.end)]
         side, beyond = np.array(partition.side), partition.rim + 1.0
-        most = np.array(partition.counts) - 1
-        low = np.ceil((np.minimum(*ends) - beyond) / side - 1).clip(0, most).astype(np.int64)
-        high = np.floor((np.maximum(*ends) + beyond) / side).clip(0, most).astype(np.int64)
-        rows, columns = (high - low + 1).clip(0).T
-        line, nth = numbered(rows * columns)
-        row, column = low[line, 0] + nth // columns[line], low[line, 1] + nth % columns[line]
-        number = row * partition.counts[1] + column
-        order, start = by_group(number, len(partition))
-        return cls(lines, partition, line[order], start)
+        low = np.ceil((np.minimum(*ends) - beyond) / side - 1)
+        high = np.floor((np.maximum(*ends) + beyond) / side)
+        return cls(lines, partition, *by_cell(low, high, partition.counts))
 
     def within(self, field: PlanField) -> LitLines:
         """The parts of the lines that are in the window of a field, counted from its origin."""
@@ -166,7 +159,7 @@ def measure_field(job: MeasureJob) -> FieldMeasure:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FieldsMeasured:
-    """The exposure of paths by K spots, measured by fields. epe (mm), missing: (K, D, M) at D exposures.
+    """The exposure of paths by K spots, measured by fields. epe (mm, f32), missing: (K, D, M) at D exposures.
 
     dose: (rows, columns) mJ/mm² of the first spot, f32, on `grid`, which has every `_every`-th pixel of the
     scene's.  areas: as in `MeasureJob`.
@@ -193,7 +186,8 @@ class FieldsMeasured:
         """spots: the first in focus, the second out of it.  searched: as in `MeasureJob`; None: all."""
         partition, lines = partition_of(scene), LitLines.of(paths, spots)
         given = [
-            given_model(partition.given_grid, spot).line_dose(*lines.path(k)) for k, spot in enumerate(spots)
+            given_model(partition.given_grid, spot).dose_by_rows(*lines.path(k))
+            for k, spot in enumerate(spots)
         ]
         samples, near_lines = PlacesByField.of(partition, scene.samples.xy), LinesByField.of(lines, partition)
         every = _every(scene)
@@ -219,7 +213,7 @@ class FieldsMeasured:
 
         of = len(spots) if searched is None else searched
         shape = of, len(exposures), len(scene.samples.xy)
-        epe, missing = np.empty(shape), np.empty(shape, dtype=bool)
+        epe, missing = np.empty(shape, np.float32), np.empty(shape, dtype=bool)
         grid = scene.grid.part(slice(None, None, every), slice(None, None, every))
         dose = np.zeros(grid.shape if areas else (0, 0), np.float32)
         parts = []
@@ -241,7 +235,8 @@ class FieldsMeasured:
         """The print in focus at relative dose 1. motion: of the program that exposed it."""
         assert self.areas is not None, "areas were not asked for"
         samples, one = scene.samples, self.exposures.index(1.0)
-        edges = Edges(samples.xy, samples.normal, self.epe[0, one], self.missing[0, one], samples.corner)
+        epe = self.epe[0, one].astype(np.float64)
+        edges = Edges(samples.xy, samples.normal, epe, self.missing[0, one], samples.corner)
         worst = judged(edges, self.dose, scene.on(self.grid))
         figures = print_figures(self.areas, edges, worst, scene)
         return Measurement(figures, motion, self.grid, self.dose, edges)

@@ -59,7 +59,8 @@ def process_window(
     path: the executed path, such as `MachineProgram.executed`.
     At dose 1 and width 1 the errors are those of `measure.exposure`.
     """
-    return _summed(*edges_of(path, scene, doses, widths), scene, doses, widths)
+    epe, missing = edges_of(path, scene, doses, widths)
+    return _summed(list(epe), list(missing), scene, doses, widths)
 
 
 def print_and_window(
@@ -78,24 +79,32 @@ def print_and_window(
     spots = [optics.widened(scene.spot, width) for width in every]
     found = FieldsMeasured.of(program.executed_parts, scene, spots, DOSES)
     some = [every.index(width) for width in widths]
-    window = _summed(found.epe[some], found.missing[some], scene, DOSES, widths)
-    return found.printed(scene, program.motion), window
+    # Its print first: of the errors for the window there is one array only, which is overwritten.
+    printed = found.printed(scene, program.motion)
+    epe, missing = ([one[k] for k in some] for one in (found.epe, found.missing))
+    return printed, _summed(epe, missing, scene, DOSES, widths)
 
 
 def _summed(
-    epe: Floats, missing: Bools, scene: Scene, doses: Sequence[float], widths: Sequence[float]
-) -> ProcessWindow:
-    """The process window of what `edges_of` finds; `epe` is overwritten."""
-    error = np.divide(epe, scene.fwhm, out=epe)  # (F, D, M)
+    epe: Sequence[Floats], missing: Sequence[Bools], scene: Scene, doses: Sequence[float],
+    widths: Sequence[float],
+) -> ProcessWindow:  # fmt: skip
+    """The process window of what `edges_of` finds, (D, M) of each width; `epe` is overwritten."""
+    mean, p95, signed = np.empty((3, len(widths), len(doses)))
+    for k, width in enumerate(epe):
+        for n, error in enumerate(width):  # one after the other: copies of all points take memory
+            error /= scene.fwhm
+            signed[k, n] = error.mean(dtype=np.float64)
+            np.abs(error, out=error)
+            mean[k, n], p95[k, n] = error.mean(dtype=np.float64), np.percentile(error, 95)
     return ProcessWindow(
         dose=np.array(doses),
         width=np.array(widths),
-        # Of one width after the other: copies of all points of a large design take memory.
-        epe_mean=np.array([np.abs(one).mean(axis=1) for one in error]),
-        epe_p95=np.array([np.percentile(np.abs(one), 95, axis=1) for one in error]),
-        epe_signed=error.mean(axis=2),
-        missing_edges=missing.sum(axis=2),
-        samples=error.shape[2],
+        epe_mean=mean,
+        epe_p95=p95,
+        epe_signed=signed,
+        missing_edges=np.array([one.sum(axis=1) for one in missing]),
+        samples=len(scene.samples.xy),
     )
 
 

@@ -197,14 +197,14 @@ def plan(
 def _solved(task: Task, progress: Listener | None) -> Solved:
     """The optimiser's result, and the path that it started from."""
     settings, spot, machine = task.settings, task.scene.spot, task.machine
-    model, objective = usual_model(task.overview.grid, spot), Objective.of(task.overview)
     curve = directed(start_curve(task, progress), task)
+    model, objective = usual_model(task.overview.grid, spot), Objective.of(task.overview)
     start = to_levels(dose_to_size(curve.path, model, objective, machine), machine, spot)
     ship = partial(_program, task=task)
     chosen = replace(task, settings=replace(settings, initial=curve.initial))
-    begun = energies(start, spot) if curve.tried is None else curve.tried
-    solution = solve_within(begun, chosen, progress, stopped=curve.stopped, ship=ship)
-    return Solved(start, solution)
+    begun, stopped = energies(start, spot) if curve.tried is None else curve.tried, curve.stopped
+    del curve  # a large design's takes memory while it is solved
+    return Solved(start, solve_within(begun, chosen, progress, stopped=stopped, ship=ship))
 
 
 def _planned(task: Task, solved: Solved, limit: Beside[Limit | None], progress: Listener | None) -> Plan:

@@ -189,12 +189,12 @@ def cpu_count() -> int:
 
 
 def return_large_blocks() -> None:
-    """Let memory of 8 MiB and more go back to the system as soon as it is freed, under glibc.
+    """Let memory of 2 MiB and more go back to the system as soon as it is freed, under glibc.
 
     Its own limit rises to 32 MiB with what is freed; what is below stays in the heap, among what is in use.
     """
     with contextlib.suppress(OSError, AttributeError, TypeError):  # another C library has no such function
-        ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, 8 << 20)
+        ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, 2 << 20)
 
 
 def return_freed() -> None:

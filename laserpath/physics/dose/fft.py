@@ -42,7 +42,6 @@ that it has for energies e⁰, and grows with the sum of all: D = h ∗ e + t Σ
 from __future__ import annotations
 
 import copy
-import math
 import weakref
 from bisect import bisect_left
 from collections.abc import Callable
@@ -54,10 +53,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
-from gcode.compiled import cached
-from laserpath.base.arrays import Bools, Floats, Indices, by_group
+from laserpath.base.arrays import Bools, Floats, Indices, by_cell
 from laserpath.base.compute.beside import in_parts
-from laserpath.base.compute.runtime import cpu_count, strips_of
+from laserpath.base.compute.runtime import cpu_count, return_freed, strips_of
 from laserpath.base.errors import InputError
 from laserpath.physics import optics
 from laserpath.physics.dose.engines import (
@@ -90,7 +88,7 @@ with fewer elements two take as long as one or longer, and a fifth to a half mor
 
 Spectrum = NDArray[np.complexfloating]
 
-_compiled = cached(nogil=True)
+PointsOf = Callable[[Indices], tuple[Floats, Floats]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,6 +403,9 @@ _SIDE = 1024
 _RIM = 64
 """Fewest pixels around a tile: a wider one takes longer, a narrower one needs more nodes of far light."""
 
+_AT_ONCE = 1 << 17
+"""Lines whose points add to the far light at a time: more take more memory."""
+
 _FAR = 1e-4
 """Least tolerance of far light: a smaller one makes rims wider, and takes more memory for nodes."""
 
@@ -420,37 +421,39 @@ class TiledEngine:
         rim = rim_of(spot, least / 2) * max(spot.aspect, 1 / spot.aspect) ** 0.5
         rim = max(rim, _RIM * grid.pitch)
         self._ratio = nodes_apart(spot, rim, grid.pitch, least)
-        self._rim, self._side = (self._ratio * ceil(n / self._ratio) for n in (rim / grid.pitch, _SIDE))
-        self._side = max(self._side, self._rim)
-        self._counts = ceil(grid.shape[0] / self._side), ceil(grid.shape[1] / self._side)
-        window = Grid((0.0, 0.0), grid.pitch, (self._side + 2 * self._rim,) * 2)
+        self.rim, self.side = (self._ratio * ceil(n / self._ratio) for n in (rim / grid.pitch, _SIDE))
+        self.side = max(self.side, self.rim)
+        self.counts = ceil(grid.shape[0] / self.side), ceil(grid.shape[1] / self.side)
+        window = Grid((0.0, 0.0), grid.pitch, (self.side + 2 * self.rim,) * 2)
         self._near = FftEngine(window, spot, precision, tolerance, alone=True)
-        self._tails: tuple[SmoothField, SmoothField] | None = None
+        self.tails: tuple[SmoothField, SmoothField] | None = None
         if optics.tail(spot):
 
             def kernel(x: Floats, y: Floats) -> Floats:
                 return mean_tail(spot, x, y, rim)
 
             far, near = (SmoothField.of(one, self._ratio, kernel, "f64") for one in (grid, window))
-            self._tails = far, near
+            self.tails = far, near
 
     def spread(self, xy: Floats, energy: Floats) -> Floats:
         """Dose (rows, columns) mJ/mm² of energies (M,) mJ at xy (M, 2) mm."""
         xy, energy = checked_points(xy, energy, self)
-        picture = np.zeros(self.grid.shape, DTYPE[self.precision])
-        far = self._tails and self._tails[0].field(xy, energy)
-        order, start = by_group(_tile_of(xy, self._place(), self._counts), prod(self._counts))
+        return self.dose_of(xy, xy, lambda some: (xy[some], energy[some])).whole
 
-        def work(first: int, end: int) -> None:
-            for number in range(first, end):
-                tile = divmod(number, self._counts[1])
-                near, mine = _within(xy, energy, self._around(tile, order, start), *self._window(tile))
-                if len(mine):
-                    rows, columns = (slice(k * self._side, (k + 1) * self._side) for k in tile)
-                    picture[rows, columns] = self._tile(tile, near, mine, far)
+    def dose_of(self, low: Floats, high: Floats, points: PointsOf) -> TiledDose:
+        """The dose of things that are points: of lines, say, all of whose points would take much memory.
 
-        in_parts(work, prod(self._counts))
-        return picture
+        low, high: (N, 2) mm, corners of each.  points: xy (M, 2) mm and mJ (M,) of those with given numbers.
+        """
+        far, count = None, len(low)
+        if self.tails is not None:
+            far = self.tails[0].of_parts(
+                points(np.arange(k, min(k + _AT_ONCE, count))) for k in range(0, count, _AT_ONCE)
+            )
+        # The window of a tile reaches beyond its sides by the rim.
+        first, last = (self.grid.to_pixels(one)[:, ::-1] for one in (low, high))
+        reached = np.ceil((first - self.rim + 1) / self.side - 1), np.floor((last + self.rim) / self.side)
+        return TiledDose(self, points, far, *by_cell(*reached, self.counts))
 
     def gather(self, xy: Floats, energy: Floats, d_dose: Floats) -> tuple[Floats, Floats]:
         """∂L/∂energy (M,) and ∂L/∂xy (M, 2) from ∂L/∂D (rows, columns)."""
@@ -465,65 +468,83 @@ class TiledEngine:
         """One FFT of all pixels, for what needs derivatives: it holds several arrays of the grid's size."""
         return FftEngine(self.grid, self.spot, self.precision, self.tolerance)
 
-    def _place(self) -> tuple[float, float, float, int]:
-        """x0, y0 and pitch, mm, of the picture's pixels, and the pixels along a tile."""
-        return *self.grid.origin, self.grid.pitch, self._side
-
-    def _around(self, tile: tuple[int, int], order: Indices, start: Indices) -> Indices:
-        """The points in a tile and in those beside it. order, start: of all points, as of `by_group`."""
-        (row, column), (rows, columns) = tile, self._counts
-        left, right = max(column - 1, 0), min(column + 1, columns - 1)
-        lines = range(max(row - 1, 0), min(row + 2, rows))
-        return np.concatenate(
-            [order[start[k * columns + left] : start[k * columns + right + 1]] for k in lines]
-        )
-
-    def _window(self, tile: tuple[int, int]) -> tuple[Floats, Floats]:
-        """(2,) mm, first pixel and size of the window of a tile."""
-        row, column = (k * self._side - self._rim for k in tile)
-        size: Floats = self.grid.pitch * (np.array(self._near.grid.shape[::-1]) - 1.0)
-        return self.grid.of_pixels([column, row]), size
-
-    def _tile(self, tile: tuple[int, int], xy: Floats, energy: Floats, far: Floats | None) -> Floats:
-        """The dose of a tile, of the points (K, 2) mm in its window, and of the far light of all."""
-        shape = [min(self._side, n - k * self._side) for n, k in zip(self.grid.shape, tile, strict=True)]
-        core = tuple(slice(self._rim, self._rim + n) for n in shape)
+    def tile(self, tile: tuple[int, int], xy: Floats, energy: Floats, far: Floats | None) -> Floats | None:
+        """The dose of a tile, of points (M, 2) mm and the far light of all; None: none is in its window."""
+        row, column = (k * self.side - self.rim for k in tile)
+        xy = xy - self.grid.of_pixels([column, row])
+        size = self.grid.pitch * (np.array(self._near.grid.shape[::-1]) - 1.0)
+        inside = ((xy >= 0) & (xy <= size)).all(axis=1)
+        if not inside.any():
+            return None
+        xy, energy = xy[inside], energy[inside]
+        shape = [min(self.side, n - k * self.side) for n, k in zip(self.grid.shape, tile, strict=True)]
+        core = tuple(slice(self.rim, self.rim + n) for n in shape)
         dose = np.ascontiguousarray(self._near.of_checked(xy, energy)[core])
-        if self._tails is not None and far is not None:
-            whole, window = self._tails
+        if self.tails is not None and far is not None:
+            whole, window = self.tails
             own, count = window.field(xy, energy), [ceil(n / self._ratio) + 1 for n in shape]
             here = tuple(
-                slice(a := whole.margin + k * self._side // self._ratio, a + n)
+                slice(a := whole.margin + k * self.side // self._ratio, a + n)
                 for k, n in zip(tile, count, strict=True)
             )
-            there = tuple(slice(a := window.margin + self._rim // self._ratio, a + n) for n in count)
+            there = tuple(slice(a := window.margin + self.rim // self._ratio, a + n) for n in count)
             nodes = np.ascontiguousarray(far[here] - own[there], dose.dtype)
             interpolation(self.precision).add(nodes, self._ratio, 0, dose)
         return dose
 
 
-@_compiled
-def _tile_of(xy: Floats, place: tuple[float, float, float, int], counts: tuple[int, int]) -> Indices:
-    """(M,) number of the tile that each point (M, 2) mm is in. place: of the first pixel, mm, pitch, side."""
-    x0, y0, pitch, side = place
-    found = np.empty(len(xy), np.int64)
-    for m in range(len(xy)):
-        row = min(max(math.floor((xy[m, 1] - y0) / pitch / side), 0), counts[0] - 1)
-        column = min(max(math.floor((xy[m, 0] - x0) / pitch / side), 0), counts[1] - 1)
-        found[m] = row * counts[1] + column
-    return found
+class TiledDose:
+    """A dose (rows, columns), mJ/mm², of which only rows of tiles are there: as many as are read at a time.
 
+    It is read by slices, best from the first row to the last.
+    """
 
-@_compiled
-def _within(xy: Floats, energy: Floats, some: Indices, zero: Floats, size: Floats) -> tuple[Floats, Floats]:
-    """(K, 2) mm and (K,) mJ, those of some points that are in a window at zero (2,) mm, of a size (2,) mm."""
-    near, mine, k = np.empty((len(some), 2)), np.empty(len(some)), 0
-    for m in some:
-        x, y = xy[m, 0] - zero[0], xy[m, 1] - zero[1]
-        if 0 <= x <= size[0] and 0 <= y <= size[1]:
-            near[k, 0], near[k, 1], mine[k] = x, y, energy[m]
-            k += 1
-    return near[:k], mine[:k]
+    def __init__(
+        self, engine: TiledEngine, points: PointsOf, far: Floats | None, order: Indices, start: Indices
+    ) -> None:
+        """points, far: as in `TiledEngine`.  order, start: of what may reach each tile, as in `by_cell`."""
+        self._engine, self._points, self._far, self._order, self._start = engine, points, far, order, start
+        self._rows: dict[int, Floats] = {}
+        self.shape, self.dtype = engine.grid.shape, np.dtype(DTYPE[engine.precision])
+
+    def __getitem__(self, window: tuple[slice, slice]) -> Floats:
+        """A copy of a part of it."""
+        side, (rows, columns) = self._engine.side, window
+        first, last = rows.start // side, (max(rows.stop, rows.start + 1) - 1) // side
+        self._rows = {k: self._rows[k] if k in self._rows else self._row(k) for k in range(first, last + 1)}
+        found = [
+            one[max(rows.start - k * side, 0) : max(rows.stop - k * side, 0), columns]
+            for k, one in self._rows.items()
+        ]
+        return np.concatenate(found)
+
+    @property
+    def whole(self) -> Floats:
+        """All of it."""
+        return_freed()
+        picture, side = np.zeros(self.shape, self.dtype), self._engine.side
+        for k in range(self._engine.counts[0]):
+            self._row(k, picture[k * side : (k + 1) * side])
+        return picture
+
+    def _row(self, k: int, out: Floats | None = None) -> Floats:
+        """(`side`, columns) a row of tiles. out: zeros to write it to."""
+        side, many = self._engine.side, self._engine.counts[1]
+        row = (
+            np.zeros((min(side, self.shape[0] - k * side), self.shape[1]), self.dtype) if out is None else out
+        )
+
+        def work(begin: int, end: int) -> None:
+            for column in range(begin, end):
+                some = self._order[self._start[k * many + column] : self._start[k * many + column + 1]]
+                if not len(some):
+                    continue
+                dose = self._engine.tile((k, column), *self._points(some), self._far)
+                if dose is not None:
+                    row[:, column * side : (column + 1) * side] = dose
+
+        in_parts(work, many)
+        return row
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,13 +14,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from laserpath.base.arrays import Floats, not_complex
+from laserpath.base.arrays import Floats, Indices, not_complex
 from laserpath.base.checks import one_of
 from laserpath.base.compute.runtime import start
 from laserpath.base.errors import InputError
 from laserpath.physics import optics
 from laserpath.physics.dose.engines import TOLERANCE, Engine, SpotGradient, check, check_inside, check_memory
-from laserpath.physics.dose.fft import TILED_FROM, FftEngine, TiledEngine
+from laserpath.physics.dose.fft import TILED_FROM, FftEngine, TiledDose, TiledEngine
 from laserpath.physics.dose.segments import PathGradient, Points, from_points, to_points
 from laserpath.physics.dose.uneven import acting
 from laserpath.physics.resin import line_energy_slopes, path_energy
@@ -117,7 +117,24 @@ class DoseModel:
 
     def line_dose(self, xy: Floats, line_energy: Floats) -> Floats:
         """Dose of the polyline xy: (N+1, 2) mm with line energies (N,) mJ/mm."""
-        return self.spread(self.points(xy, line_energy))
+        dose = self.dose_by_rows(xy, line_energy)
+        return dose.whole if isinstance(dose, TiledDose) else dose
+
+    def dose_by_rows(self, xy: Floats, line_energy: Floats) -> Floats | TiledDose:
+        """`line_dose`, of a tiled grid as what is read slice by slice, and takes the memory of some rows."""
+        if not isinstance(self.engine, TiledEngine):
+            return self.spread(self.points(xy, line_energy))
+        xy, line_energy = self._checked(xy, line_energy)
+        lit = np.flatnonzero(line_energy)
+        start, end, energy = xy[lit], xy[lit + 1], line_energy[lit]
+
+        def points(some: Indices) -> tuple[Floats, Floats]:
+            ends = np.stack([start[some], end[some]], axis=1).reshape(-1, 2)
+            energies = np.stack([energy[some], np.zeros(len(some))], axis=1).ravel()
+            found = self._points(ends, energies[:-1])
+            return found.xy, found.energy
+
+        return self.engine.dose_of(np.minimum(start, end), np.maximum(start, end), points)
 
     def line_gradient(self, xy: Floats, line_energy: Floats, d_dose: Floats) -> PathGradient:
         """∂L/∂(xy, line energy) from ∂L/∂D (rows, columns). Dark segments have no derivative."""
@@ -125,6 +142,18 @@ class DoseModel:
 
     def points(self, xy: Floats, line_energy: Floats) -> Points:
         """The quadrature points of a polyline, for `spread` and `pull`."""
+        return self._points(*self._checked(xy, line_energy))
+
+    def _points(self, xy: Floats, line_energy: Floats) -> Points:
+        """`points` of arrays that are checked."""
+        points = to_points(xy, line_energy, self._width, self.tolerance)
+        if self.spot.dose_map is None:
+            return points
+        share, log_slope = acting(self.spot.dose_map, points.xy)
+        return replace(points, energy=points.energy * share, acting=(share, log_slope))
+
+    def _checked(self, xy: Floats, line_energy: Floats) -> tuple[Floats, Floats]:
+        """A polyline as arrays; refused unless it is one, of finite places in the grid where it is lit."""
         xy = np.asarray(not_complex(xy, "path"), dtype=np.float64)
         line_energy = np.asarray(not_complex(line_energy, "line energy"), dtype=np.float64)
         if xy.ndim != 2 or xy.shape[1] != 2 or line_energy.shape != (max(len(xy) - 1, 0),):
@@ -137,11 +166,7 @@ class DoseModel:
         lit = line_energy != 0
         check_inside(xy[:-1][lit], self.grid)
         check_inside(xy[1:][lit], self.grid)
-        points = to_points(xy, line_energy, self._width, self.tolerance)
-        if self.spot.dose_map is None:
-            return points
-        share, log_slope = acting(self.spot.dose_map, points.xy)
-        return replace(points, energy=points.energy * share, acting=(share, log_slope))
+        return xy, line_energy
 
     def uneven(self, dose_map: DoseMap | None) -> DoseModel:
         """This model for a spot that differs in its map alone; what takes long to make is shared."""

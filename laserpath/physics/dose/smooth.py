@@ -20,7 +20,7 @@ half of the tolerance.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Self
@@ -71,9 +71,14 @@ class SmoothField:
 
     def field(self, xy: Floats, energy: Floats) -> Floats:
         """The field at the nodes, mJ/mm², of energies (M,) mJ at xy (M, 2) mm."""
+        return self.of_parts([(xy, energy)])
+
+    def of_parts(self, parts: Iterable[tuple[Floats, Floats]]) -> Floats:
+        """The field of all points together, which come in parts."""
         nodes = np.zeros(self.shape, DTYPE[self.precision])
         whole = np.array([0, len(nodes)], np.int32)
-        splatting(self.precision, 4).splat(xy, energy, *self._place(), whole, nodes)
+        for xy, energy in parts:
+            splatting(self.precision, 4).splat(xy, energy, *self._place(), whole, nodes)
         return self._apply(nodes)
 
     def add(self, picture: Floats, field: Floats) -> None:
