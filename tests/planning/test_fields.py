@@ -24,6 +24,7 @@ from laserpath.machine import convert
 from laserpath.machine.powers import exposing
 from laserpath.machine.program import MachineProgram, with_energies
 from laserpath.physics.dose import DoseModel, accurate_model
+from laserpath.physics.dose.fft import TiledEngine
 from laserpath.planning.compensation.by_field import run_parts
 from laserpath.planning.compensation.levels import best_levels, response_of
 from laserpath.planning.compensation.places import best_places
@@ -374,6 +375,38 @@ def test_workers_find_the_same(start: EnergyPath, task: Task, problem: PathProbl
     assert (workers.path.xy == without.path.xy).all()
     assert (workers.path.energy == without.path.energy).all()
     assert (workers.loss == without.loss).all()
+
+
+def test_fields_without_an_iteration_are_told_of(
+    start: EnergyPath, problem: PathProblem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fields, "worked_on", lambda function, jobs, of: map(function, jobs))
+    monkeypatch.setattr(fields, "is_alone", lambda of: False)
+    told = []
+    found = optimised(start, problem, Schedule(0), told.append)
+    assert len(found.loss) == 0 and told and all(np.isnan(now.loss) for now in told)
+
+
+def test_given_light_that_is_computed_row_by_row_is_the_same(
+    start: EnergyPath, task: Task, problem: PathProblem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As fields come to need it, it is the light of all."""
+    partition = problem.partition
+    monkeypatch.setattr("laserpath.physics.dose.fft._SIDE", 48)
+    engine = TiledEngine(partition.given_grid, SPOT, "f32", 1e-5)
+    model = DoseModel(partition.given_grid, SPOT, tolerance=1e-5)
+    model.engine = engine
+    whole, light = (
+        model.line_dose(start.xy, start.energy),
+        fields._GivenLight.of(model.dose_by_rows(start.xy, start.energy)),
+    )
+    known, read = [], model.dose_by_rows(start.xy, start.energy)
+    for field in partition:
+        window = partition.given_window(field)
+        assert np.array_equal(_window(light.around(window), window), _window(whole, window))
+        assert np.array_equal(_window(read, window), _window(whole, window))
+        known.append(light.known)
+    assert 0 < known[0] < known[-1], "not all of it is there from the beginning"
 
 
 def test_what_concerns_all_fields_is_weighed_on_a_coarse_grid(task: Task, start: EnergyPath) -> None:

@@ -522,10 +522,20 @@ class TiledDose:
     def whole(self) -> Floats:
         """All of it."""
         return_freed()
-        picture, side = np.zeros(self.shape, self.dtype), self._engine.side
-        for k in range(self._engine.counts[0]):
-            self._row(k, picture[k * side : (k + 1) * side])
+        picture = np.zeros(self.shape, self.dtype)
+        self.fill(picture, 0, self.shape[0])
         return picture
+
+    def fill(self, picture: Floats, first: int, last: int) -> int:
+        """Write rows from `first`, where a row of tiles begins, up to `last` at least to a picture of zeros.
+
+        Returns the first row that is not written.
+        """
+        side, row = self._engine.side, first
+        while row < min(last, self.shape[0]):
+            self._row(row // side, picture[row : row + side])
+            row += side
+        return row
 
     def _row(self, k: int, out: Floats | None = None) -> Floats:
         """(`side`, columns) a row of tiles. out: zeros to write it to."""

@@ -23,6 +23,7 @@ from laserpath.design.partition import (
     worked_on,
 )
 from laserpath.design.scene import Scene
+from laserpath.physics.dose import TiledDose
 
 _CONTEXT = 2
 """Rows before and after a field's own that its corners' speeds are computed with."""
@@ -104,7 +105,7 @@ def run_parts(
 def by_fields(
     partition: Partition,
     parts: Sequence[tuple[PlanField, RunPart]],
-    light: Callable[[], Floats],
+    light: Callable[[], Floats | TiledDose],
     job: Callable[[FieldView, RunPart, Floats], JobOfField[Job]],
     function: Callable[[Job], Answer],
     scene: Scene,

@@ -42,8 +42,9 @@ from laserpath.design.scene import Scene
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, ProgramPart, longest_piece
 from laserpath.machine.rest import RESTS, rested
-from laserpath.physics.dose import DoseModel, accurate_model
+from laserpath.physics.dose import DoseModel, TiledDose, accurate_model
 from laserpath.physics.dose.uneven import acting
+from laserpath.physics.resin import path_energy
 from laserpath.planning.compensation.by_field import JobOfField, RunPart, by_fields, run_parts
 from laserpath.planning.compensation.density import (
     SpotTable,
@@ -53,7 +54,7 @@ from laserpath.planning.compensation.density import (
     spot_table,
 )
 from laserpath.planning.task import Task
-from laserpath.types import Process, Spot
+from laserpath.types import Process, Spot, Toolpath
 
 Array = NDArray[Any]
 
@@ -431,8 +432,9 @@ def _best_digits(xy: Floats, response: gcode.motion.Response, digits: Indices, t
         return field_levels(LevelsJob(scene, dose, *pieces, response.first, digits, rules, process))
     model = given_model(partition.given_grid, scene.spot)
 
-    def given() -> Floats:
-        return relative_dose(run, light(), model, task)
+    def given() -> Floats | TiledDose:
+        path = path_of(run, light(), task)
+        return model.dose_by_rows(path.xy, path_energy(path, scene.spot) / scene.critical_dose)
 
     def job(view: FieldView, part: RunPart, zero: Floats) -> JobOfField[LevelsJob]:
         own = np.repeat(part.own, np.diff(part.first)) & part.of_pieces(lit, False)
@@ -501,10 +503,14 @@ def sent(part: ProgramPart) -> Indices:
 
 def relative_dose(run: gcode.motion.Executed, light: Floats, model: DoseModel, task: Task) -> Floats:
     """(rows, columns) dose of a run with this light (P,) on the model's grid, in critical doses."""
-    path = convert.from_moves(replace(run, light=np.asarray(light, np.float64)).moves(), task.machine)
-    dose: Floats = model.dose(path)
+    dose: Floats = model.dose(path_of(run, light, task))
     dose /= dose.dtype.type(task.scene.critical_dose)
     return dose
+
+
+def path_of(run: gcode.motion.Executed, light: Floats, task: Task) -> Toolpath:
+    """A run with this light (P,)."""
+    return convert.from_moves(replace(run, light=np.asarray(light, np.float64)).moves(), task.machine)
 
 
 def watched(

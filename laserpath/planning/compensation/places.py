@@ -40,8 +40,9 @@ from laserpath.machine import convert
 from laserpath.machine.powers import crowding, energy_at_full_power
 from laserpath.machine.program import MachineProgram
 from laserpath.machine.rest import RESTS
-from laserpath.physics.dose import DoseModel, accurate_model
+from laserpath.physics.dose import TiledDose, accurate_model
 from laserpath.physics.optics import fwhm
+from laserpath.physics.resin import path_energy
 from laserpath.planning.compensation.by_field import JobOfField, RunPart, by_fields, run_parts
 from laserpath.planning.compensation.density import (
     SpotTable,
@@ -57,6 +58,7 @@ from laserpath.planning.compensation.levels import (
     cost,
     cost_slope,
     joined,
+    path_of,
     relative_dose,
     response_of,
     watched,
@@ -472,17 +474,19 @@ def best_places(
     price = _price(part.path, task, time_weight) * len(scene.samples.xy) / edge_weight
     step, corners, room = _shift(machine, scene.fwhm), _corners(moves, machine), np.array(bounds_of(task))
     partition = task.partition
-    model = (
-        accurate_model(scene.grid, scene.spot)
+    dose = (
+        relative_dose(run, light, accurate_model(scene.grid, scene.spot), task)
         if partition.single
-        else given_model(partition.given_grid, scene.spot)
+        else np.zeros((0, 0))  # each field has its own
     )
-    dose, movable = relative_dose(run, light, model, task), np.ones(len(moves.xy), dtype=bool)
+    movable = np.ones(len(moves.xy), dtype=bool)
     whole = PlacesJob(scene, dose, moves.xy, movable, pieces, price, corners, step, room, process)
     if partition.single:
         xy, _ = field_places(whole)
     else:
-        xy = moves.xy + step * _by_fields(whole, moves.power > 0, partition, model)
+        path = path_of(run, light, task)
+        exposed = path.xy, path_energy(path, scene.spot) / scene.critical_dose
+        xy = moves.xy + step * _by_fields(whole, exposed, moves.power > 0, partition)
     return _written(replace(part.path, xy=xy[RESTS:]), part.path, process)
 
 
@@ -553,30 +557,31 @@ def field_places(job: PlacesJob) -> tuple[Floats, Ints]:
     return xy, total
 
 
-def _by_fields(whole: PlacesJob, lit: Bools, partition: Partition, model: DoseModel) -> Ints:
-    """(rows + 1, 2) steps of the vertices, field by field. lit: (rows,).
+def _by_fields(whole: PlacesJob, exposed: tuple[Floats, Floats], lit: Bools, partition: Partition) -> Ints:
+    """(rows + 1, 2) steps of the vertices of a whole design, field by field. lit: (rows,).
 
-    whole: of the design; its dose is on the coarse grid of the model.
+    exposed: (P + 1, 2) mm and (P,) line energies, relative, of the path before vertices move.
     """
     pieces, scene, process = whole.pieces, whole.scene, whole.process
     steps = np.zeros(whole.xy.shape, np.int64)
     full = float(energy_at_full_power(1.0, process.machine, scene.spot)) / scene.critical_dose
+    model = given_model(partition.given_grid, scene.spot)
 
     def per_length(shown: MovedPieces, changed: Bools) -> Floats:
         length = np.hypot(*np.diff(shown.ends, axis=0).T)
         exposes = changed & (length > POINT)
         return full * np.divide(shown.energy, length, out=np.zeros(len(length)), where=exposes)
 
-    def light() -> Floats:
+    def light() -> Floats | TiledDose:
         if not steps.any():
-            return whole.dose
-        now = _shifted(pieces, steps * whole.step)
+            return model.dose_by_rows(*exposed)
+        now, (xy, energy) = _shifted(pieces, steps * whole.step), exposed
         moved = (now.ends != pieces.ends).any(axis=1)
         changed = moved[1:] | moved[:-1]
-        # What the pieces expose where they are less what they did where they were, as one path.
-        energy = np.concatenate([per_length(now, changed), np.zeros(1), -per_length(pieces, changed)])
-        change: Floats = model.line_dose(np.vstack([now.ends, pieces.ends]), energy)
-        return np.add(whole.dose, change)
+        # With what the pieces expose where they are, less what they did where they were, as one path.
+        ends = np.vstack([xy, now.ends, pieces.ends])
+        parts = energy, np.zeros(1), per_length(now, changed), np.zeros(1), -per_length(pieces, changed)
+        return model.dose_by_rows(ends, np.concatenate(parts))
 
     def job(view: FieldView, part: RunPart, zero: Floats) -> JobOfField[PlacesJob]:
         own = MovedPieces(

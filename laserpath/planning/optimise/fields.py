@@ -8,6 +8,7 @@ units of the loss are those of the whole design. A design of one field is optimi
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +31,7 @@ from laserpath.design.partition import (
     worked_on,
 )
 from laserpath.design.scene import Scene
-from laserpath.physics.dose import DoseModel, PathGradient, usual_model
+from laserpath.physics.dose import DoseModel, PathGradient, TiledDose, usual_model
 from laserpath.planning.optimise.loop import Free, Listener, Optimised, Progress, Schedule, optimise, outcome
 from laserpath.planning.optimise.loss import ExposedShape, Loss, PathTerm, defocused, out_of_focus
 from laserpath.planning.optimise.objective import Objective
@@ -134,7 +135,7 @@ class _Sweep:
         self._xy, self._energy, self._speed = start.xy.copy(), start.energy.copy(), start.speed.copy()
         ends, energies = problem.shape(start.xy, start.energy) if problem.shape else (start.xy, start.energy)
         self._given = [
-            given_model(partition.given_grid, spot).line_dose(ends, strength * energies)
+            _GivenLight.of(given_model(partition.given_grid, spot).dose_by_rows(ends, strength * energies))
             for spot, strength in _spots(problem.spot, problem.blur)
         ]
         self._samples = PlacesByField.of(partition, problem.scene.samples.xy)
@@ -197,7 +198,8 @@ class _Sweep:
         """What a field optimises, beside the others of a path and their given light."""
         problem, partition, pitch = self._problem, self._partition, self._partition.grid.pitch
         zero = partition.origin(field)
-        view = partition.view(field, problem.scene, self._given, self._samples)
+        given = [light.around(partition.given_window(field)) for light in self._given]
+        view = partition.view(field, problem.scene, given, self._samples)
         edge, share = problem.objective.edge, len(view.scene.samples.xy) / len(problem.scene.samples.xy)
         objective = replace(
             problem.objective,
@@ -233,7 +235,8 @@ class _Sweep:
         stage, iterations = self._schedule.stage, self._schedule.iterations
         for k, found in enumerate(worked_on(solve_field, jobs, of), done + 1):
             if progress is not None:
-                progress(Progress(stage, iterations * k // of, iterations, found.loss[-1]))
+                latest = float(found.loss[-1]) if len(found.loss) else math.nan
+                progress(Progress(stage, iterations * k // of, iterations, latest))
             yield found
 
     def _take(self, field: PlanField, own: _Own, found: FieldResult) -> None:
@@ -250,7 +253,29 @@ class _Sweep:
         while changes and changes[0][0].index[0] < before:
             field, each = changes.popleft()
             for light, change in zip(self._given, each, strict=True):
-                add_light(light, self._partition.given_window(field), change)
+                add_light(light.picture, self._partition.given_window(field), change)
+
+
+@dataclass(slots=True, eq=False)
+class _GivenLight:
+    """Light that is computed as fields come to need it, and then changes with them. picture: (rows, columns).
+
+    tiles: that it is computed from; None: it is there.  known: rows that are.
+    """
+
+    picture: Floats
+    tiles: TiledDose | None = None
+    known: int = 0
+
+    @classmethod
+    def of(cls, dose: Floats | TiledDose) -> _GivenLight:
+        return cls(np.zeros(dose.shape, dose.dtype), dose) if isinstance(dose, TiledDose) else cls(dose)
+
+    def around(self, window: tuple[slice, slice]) -> Floats:
+        """The picture, where a window is known."""
+        if self.tiles is not None:
+            self.known = self.tiles.fill(self.picture, self.known, window[0].stop)
+        return self.picture
 
 
 @dataclass(frozen=True, slots=True, eq=False)
