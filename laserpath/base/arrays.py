@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gcode.move import numbered
+from gcode.compiled import njit
 from laserpath.base.errors import InputError
 
 Floats = NDArray[np.floating[Any]]
@@ -93,13 +93,42 @@ def by_cell(low: Floats, high: Floats, counts: tuple[int, int]) -> tuple[Indices
     low, high: (N, 2) row and column of the first and the last cell of each; what is beyond the board's cells
     (rows, columns) is left out.
     """
-    ends = np.array(counts)
-    first, last = low.clip(0, ends).astype(np.int64), high.clip(-1, ends - 1).astype(np.int64)
-    rows, columns = (last - first + 1).clip(0).T
-    which, nth = numbered(rows * columns)
-    number = (first[which, 0] + nth // columns[which]) * counts[1] + first[which, 1] + nth % columns[which]
-    order, start = by_group(number, counts[0] * counts[1])
-    return which[order], start
+    start = np.zeros(counts[0] * counts[1] + 1, np.int64)
+    _count_cells(low, high, counts, start)
+    order = np.empty(np.cumsum(start, out=start)[-1], np.int64)
+    _fill_cells(low, high, counts, start[:-1].copy(), order)
+    return order, start
+
+
+@njit
+def _cells(low: Floats, high: Floats, k: int, counts: tuple[int, int]) -> tuple[int, int, int, int]:
+    """First and last row, first and last column of what is number k."""
+    rows, columns = counts
+    return (
+        int(max(low[k, 0], 0)), int(min(high[k, 0], rows - 1)),
+        int(max(low[k, 1], 0)), int(min(high[k, 1], columns - 1)),
+    )  # fmt: skip
+
+
+@njit
+def _count_cells(low: Floats, high: Floats, counts: tuple[int, int], start: Indices) -> None:
+    """Add to start[1:] how many are in each cell."""
+    for k in range(len(low)):
+        top, bottom, left, right = _cells(low, high, k, counts)
+        for row in range(top, bottom + 1):
+            for column in range(left, right + 1):
+                start[row * counts[1] + column + 1] += 1
+
+
+@njit
+def _fill_cells(low: Floats, high: Floats, counts: tuple[int, int], free: Indices, order: Indices) -> None:
+    """Write the numbers of those in each cell, whose first free place is `free`."""
+    for k in range(len(low)):
+        top, bottom, left, right = _cells(low, high, k, counts)
+        for row in range(top, bottom + 1):
+            for column in range(left, right + 1):
+                order[free[row * counts[1] + column]] = k
+                free[row * counts[1] + column] += 1
 
 
 def joined(spans: Sequence[tuple[int, int]]) -> tuple[Indices, Indices]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 import shapely
@@ -22,6 +22,7 @@ from scipy.spatial import cKDTree
 
 import gcode
 from laserpath.base.arrays import Bools, Floats, Indices, ends_of, tiles
+from laserpath.base.compute.runtime import return_freed
 from laserpath.base.compute.workers import meanwhile
 from laserpath.base.errors import InputError
 from laserpath.base.plan_steps import PlanPart
@@ -131,6 +132,7 @@ def start_curve(task: Task, progress: Callable[[Progress], None] | None = None) 
     regions = _Regions.of(every[0].scene.target)  # all are tried on one scene
     try:
         for k, candidate in enumerate(every):
+            return_freed()  # of the last one much is free
             listen = share_of(progress, k * ITERATIONS_EACH, CANDIDATES * ITERATIONS_EACH)
             strokes = CURVES[candidate.settings.initial](design, process, candidate.settings)
             if strokes and not any(_alike(strokes, trial.strokes) for trial in tried):
@@ -295,7 +297,7 @@ class _Trial:
         best = _tried(path, task, ITERATIONS_EACH, progress)
         sent = best, task.process, share_of_peak(weight_for(task))
         execute = partial(_executed, sent) if is_alone(len(task.partition)) else meanwhile(_executed, sent)
-        scored = cache(partial(_score, best, execute, task, regions))
+        scored = _once(partial(_score, best, execute, task, regions))
         lines = [shapely.LineString(stroke) for stroke in strokes]
         middles = shapely.get_coordinates(shapely.line_interpolate_point(lines, 0.5, normalized=True))
         return cls(path, best, task, strokes, regions.at(middles), scored, regions)
@@ -327,6 +329,18 @@ def _executed(sent: tuple[EnergyPath, Process, float]) -> Toolpath:
     exact = executable(path, process.spot, process.machine, share)
     moves = early(with_energies(joined(exact, process), process), process)
     return MachineProgram.of(convert.from_moves(moves, process.machine), process).executed
+
+
+def _once(make: Callable[[], Floats]) -> Callable[[], Floats]:
+    """What make() gives; it is made when it is first asked for, and what it is made of is then let go."""
+    waiting, found = [make], list[Floats]()
+
+    def get() -> Floats:
+        if waiting:
+            found.append(waiting.pop()())
+        return found[0]
+
+    return get
 
 
 def _score(path: EnergyPath, executed: Callable[[], Toolpath], task: Task, regions: _Regions) -> Floats:

@@ -126,15 +126,16 @@ class DoseModel:
             return self.spread(self.points(xy, line_energy))
         xy, line_energy = self._checked(xy, line_energy)
         lit = np.flatnonzero(line_energy)
-        start, end, energy = xy[lit], xy[lit + 1], line_energy[lit]
 
         def points(some: Indices) -> tuple[Floats, Floats]:
-            ends = np.stack([start[some], end[some]], axis=1).reshape(-1, 2)
-            energies = np.stack([energy[some], np.zeros(len(some))], axis=1).ravel()
+            lines = lit[some]
+            ends = np.stack([xy[lines], xy[lines + 1]], axis=1).reshape(-1, 2)
+            energies = np.stack([line_energy[lines], np.zeros(len(lines))], axis=1).ravel()
             found = self._points(ends, energies[:-1])
             return found.xy, found.energy
 
-        return self.engine.dose_of(np.minimum(start, end), np.maximum(start, end), points)
+        low, high = (corner(xy[lit], xy[lit + 1]) for corner in (np.minimum, np.maximum))
+        return self.engine.dose_of(low, high, points)
 
     def line_gradient(self, xy: Floats, line_energy: Floats, d_dose: Floats) -> PathGradient:
         """∂L/∂(xy, line energy) from ∂L/∂D (rows, columns). Dark segments have no derivative."""

@@ -246,14 +246,16 @@ def learned(
         return replace(done, program=_with_slack(done, task))
     # Moves too short for Marlin are not joined: its model adds them to their neighbours, as it does.
     path = exposing(refined.path, machine, process.spot)
-    program = _delivering(convert.to_moves(path, machine, task.settings.passes, process.resin.order), task)
+    program, known = _delivering(
+        convert.to_moves(path, machine, task.settings.passes, process.resin.order), task
+    )
     if convert.strokes_move(machine, task.scene.fwhm):
         return LearnedProgram(program, refined.stopped)
     stopped = tell(progress, PlanPart.LEVELS) or refined.stopped
     if stopped or task.follows or convert.controller(machine).impulses is not None:
         done = LearnedProgram(_levelled(program, task), stopped)
     else:
-        printed = _Print.of(program, task)
+        printed = known or _Print.of(program, task)
         waits = printed.error <= _NEARLY_TRUE and _is_bearable(printed.brightest, task)
         if not waits:
             program = _levelled(program, task)
@@ -264,8 +266,8 @@ def learned(
     return replace(done, program=_without_lost_dots(done.program, task))
 
 
-def _delivering(moves: gcode.Moves, task: Task) -> MachineProgram:
-    """The program whose moves deliver their energies as executed.
+def _delivering(moves: gcode.Moves, task: Task) -> tuple[MachineProgram, _Print | None]:
+    """The program whose moves deliver their energies as executed, and its print if it had to be looked at.
 
     A move within a stroke that needs less than half of the smallest level is dark, or has that level: as
     prints better, but where GRBL takes its pin off the timer in the dark, and may flash in the light after
@@ -278,16 +280,17 @@ def _delivering(moves: gcode.Moves, task: Task) -> MachineProgram:
     broken, unbroken = (with_energies(moves, task.process, unbroken=always) for always in (False, True))
     dark = made(broken)
     if np.array_equal(broken.power, unbroken.power):
-        return dark
+        return dark, None
     lit = made(unbroken)
     if np.array_equal(lit.path.power, dark.path.power):
-        return dark
+        return dark, None
     before, after = (_Print.of(one, task) for one in (dark, lit))
     if len(worse := after.worse_than(before, task)):
         lit = restored(lit, dark, worse)
         after = _Print.of(lit, task)
     most = _HARMLESS if convert.controller(task.machine).unplugs_pin else 1.0
-    return lit if after.error <= most * before.error and after.shows_as_much_as(before, task) else dark
+    harmless = after.error <= most * before.error and after.shows_as_much_as(before, task)
+    return (lit, after) if harmless else (dark, before)
 
 
 def _with_slack(done: LearnedProgram, task: Task) -> MachineProgram:
