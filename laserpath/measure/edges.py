@@ -29,7 +29,7 @@ from scipy.ndimage import spline_filter
 from scipy.spatial import cKDTree
 
 from gcode.compiled import cached
-from laserpath.base.arrays import Bools, Floats, Indices
+from laserpath.base.arrays import Bools, Floats, Indices, by_group
 from laserpath.base.compute.beside import in_parts
 from laserpath.base.errors import InputError
 from laserpath.design.scene import CORNER_FWHM, SAMPLE_FWHM, Samples, Scene
@@ -121,15 +121,18 @@ def _blocks(scene: Scene, xy: Floats) -> Iterator[tuple[Indices, tuple[slice, sl
     """The points (M, 2) mm of each block by their numbers, the pixels to read them from, and their grid."""
     grid = scene.grid
     rim = math.ceil(EPE_CAP_FWHM * scene.fwhm / grid.pitch) + _SPLINE_REACH
-    block = np.floor(grid.to_pixels(xy)[:, ::-1] / _BLOCK).astype(np.int64).clip(0)
-    every, owner = np.unique(block, axis=0, return_inverse=True)
-    for k, one in enumerate(every.tolist()):
+    counts = [math.ceil(n / _BLOCK) for n in grid.shape]
+    row, column = np.floor(grid.to_pixels(xy)[:, ::-1].T / _BLOCK).astype(np.int64).clip(0)
+    order, start = by_group(
+        row.clip(max=counts[0] - 1) * counts[1] + column.clip(max=counts[1] - 1), math.prod(counts)
+    )
+    for k in np.flatnonzero(np.diff(start)).tolist():
         ends = [
             (max(n * _BLOCK - rim, 0), min((n + 1) * _BLOCK + rim, m))
-            for n, m in zip(one, grid.shape, strict=True)
+            for n, m in zip(divmod(k, counts[1]), grid.shape, strict=True)
         ]
         rows, columns = (slice(*end) for end in ends)
-        yield np.flatnonzero(owner.ravel() == k), (rows, columns), grid.part(rows, columns)
+        yield order[start[k] : start[k + 1]], (rows, columns), grid.part(rows, columns)
 
 
 @dataclass(frozen=True, slots=True)

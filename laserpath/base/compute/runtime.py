@@ -189,18 +189,23 @@ def cpu_count() -> int:
 
 
 def return_large_blocks() -> None:
-    """Let memory of 2 MiB and more go back to the system as soon as it is freed, under glibc.
+    """Let memory of 8 MiB and more go back to the system as soon as it is freed, under glibc.
 
     Its own limit rises to 32 MiB with what is freed; what is below stays in the heap, among what is in use.
     """
     with contextlib.suppress(OSError, AttributeError, TypeError):  # another C library has no such function
-        ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, 2 << 20)
+        ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, 8 << 20)
 
 
 def return_freed() -> None:
-    """Give the system back what is free in the heap, under glibc: after many fields, a fifth of a process."""
-    with contextlib.suppress(OSError, AttributeError, TypeError):
-        ctypes.CDLL(None).malloc_trim(0)
+    """Give the system back what is free in the heap of a process above 1 GiB, under glibc.
+
+    Of one that plans many fields it is up to a third. To have it again takes time: a smaller one keeps it.
+    """
+    with contextlib.suppress(OSError, AttributeError, TypeError, ValueError):
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+        if pages * os.sysconf("SC_PAGE_SIZE") > 1 << 30:
+            ctypes.CDLL(None).malloc_trim(0)
 
 
 def start(device: str = "auto") -> str:

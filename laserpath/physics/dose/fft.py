@@ -421,10 +421,12 @@ class TiledEngine:
         rim = rim_of(spot, least / 2) * max(spot.aspect, 1 / spot.aspect) ** 0.5
         rim = max(rim, _RIM * grid.pitch)
         self._ratio = nodes_apart(spot, rim, grid.pitch, least)
-        self.rim, self.side = (self._ratio * ceil(n / self._ratio) for n in (rim / grid.pitch, _SIDE))
-        self.side = max(self.side, self.rim)
-        self.counts = ceil(grid.shape[0] / self.side), ceil(grid.shape[1] / self.side)
-        window = Grid((0.0, 0.0), grid.pitch, (self.side + 2 * self.rim,) * 2)
+        self.rim = self._ratio * ceil(rim / grid.pitch / self._ratio)
+        # Tiles as large as each other, and not much smaller than their rims.
+        counts = [max(1, round(n / max(_SIDE, self.rim))) for n in grid.shape]
+        sides = [self._ratio * ceil(n / k / self._ratio) for n, k in zip(grid.shape, counts, strict=True)]
+        self.side, self.counts = (sides[0], sides[1]), (counts[0], counts[1])
+        window = Grid((0.0, 0.0), grid.pitch, (sides[0] + 2 * self.rim, sides[1] + 2 * self.rim))
         self._near = FftEngine(window, spot, precision, tolerance, alone=True)
         self.tails: tuple[SmoothField, SmoothField] | None = None
         if optics.tail(spot):
@@ -470,22 +472,22 @@ class TiledEngine:
 
     def tile(self, tile: tuple[int, int], xy: Floats, energy: Floats, far: Floats | None) -> Floats | None:
         """The dose of a tile, of points (M, 2) mm and the far light of all; None: none is in its window."""
-        row, column = (k * self.side - self.rim for k in tile)
+        row, column = (k * side - self.rim for k, side in zip(tile, self.side, strict=True))
         xy = xy - self.grid.of_pixels([column, row])
         size = self.grid.pitch * (np.array(self._near.grid.shape[::-1]) - 1.0)
         inside = ((xy >= 0) & (xy <= size)).all(axis=1)
         if not inside.any():
             return None
         xy, energy = xy[inside], energy[inside]
-        shape = [min(self.side, n - k * self.side) for n, k in zip(self.grid.shape, tile, strict=True)]
+        shape = [min(side, n - k * side) for n, k, side in zip(self.grid.shape, tile, self.side, strict=True)]
         core = tuple(slice(self.rim, self.rim + n) for n in shape)
         dose = np.ascontiguousarray(self._near.of_checked(xy, energy)[core])
         if self.tails is not None and far is not None:
             whole, window = self.tails
             own, count = window.field(xy, energy), [ceil(n / self._ratio) + 1 for n in shape]
             here = tuple(
-                slice(a := whole.margin + k * self.side // self._ratio, a + n)
-                for k, n in zip(tile, count, strict=True)
+                slice(a := whole.margin + k * side // self._ratio, a + n)
+                for k, n, side in zip(tile, count, self.side, strict=True)
             )
             there = tuple(slice(a := window.margin + self.rim // self._ratio, a + n) for n in count)
             nodes = np.ascontiguousarray(far[here] - own[there], dose.dtype)
@@ -509,7 +511,7 @@ class TiledDose:
 
     def __getitem__(self, window: tuple[slice, slice]) -> Floats:
         """A copy of a part of it."""
-        side, (rows, columns) = self._engine.side, window
+        side, (rows, columns) = self._engine.side[0], window
         first, last = rows.start // side, (max(rows.stop, rows.start + 1) - 1) // side
         self._rows = {k: self._rows[k] if k in self._rows else self._row(k) for k in range(first, last + 1)}
         found = [
@@ -531,7 +533,7 @@ class TiledDose:
 
         Returns the first row that is not written.
         """
-        side, row = self._engine.side, first
+        side, row = self._engine.side[0], first
         while row < min(last, self.shape[0]):
             self._row(row // side, picture[row : row + side])
             row += side
@@ -539,7 +541,7 @@ class TiledDose:
 
     def _row(self, k: int, out: Floats | None = None) -> Floats:
         """(`side`, columns) a row of tiles. out: zeros to write it to."""
-        side, many = self._engine.side, self._engine.counts[1]
+        (side, wide), many = self._engine.side, self._engine.counts[1]
         row = (
             np.zeros((min(side, self.shape[0] - k * side), self.shape[1]), self.dtype) if out is None else out
         )
@@ -551,7 +553,7 @@ class TiledDose:
                     continue
                 dose = self._engine.tile((k, column), *self._points(some), self._far)
                 if dose is not None:
-                    row[:, column * side : (column + 1) * side] = dose
+                    row[:, column * wide : (column + 1) * wide] = dose
 
         in_parts(work, many)
         return row

@@ -256,7 +256,7 @@ def learned(
         done = LearnedProgram(_levelled(program, task), stopped)
     else:
         printed = known or _Print.of(program, task)
-        waits = printed.error <= _NEARLY_TRUE and _is_bearable(printed.brightest, task)
+        waits = printed.error <= _NEARLY_TRUE
         if not waits:
             program = _levelled(program, task)
             printed = _Print.of(program, task)
