@@ -153,8 +153,8 @@ REALS, POSITIONS = ti.types.ndarray(ti.f64, 1), ti.types.ndarray(ti.f64, 2)
 ROWS = ti.types.ndarray(ti.i32, 1)
 """Annotations of kernel arguments: (M,) values, (M, 2) points, (T + 1,) first rows of strips."""
 
-_MMAP_THRESHOLD = -3
-"""glibc's number of the size from which memory is the system's own."""
+_MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
+"""glibc's numbers: of the size from which a block has memory of its own, of what may be free at the end."""
 
 _PATIENCE = 10.0
 """s that the end of Python waits for a kernel in another thread; after that nothing is cached."""
@@ -194,7 +194,10 @@ def return_large_blocks() -> None:
     Its own limit rises to 32 MiB with what is freed; what is below stays in the heap, among what is in use.
     """
     with contextlib.suppress(OSError, AttributeError, TypeError):  # another C library has no such function
-        ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, 8 << 20)
+        library = ctypes.CDLL(None)
+        library.mallopt(_MMAP_THRESHOLD, 8 << 20)
+        # Which would otherwise stay at 128 KiB: each field would have its memory anew.
+        library.mallopt(_TRIM_THRESHOLD, 128 << 20)
 
 
 def return_freed() -> None:
