@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import shapely
@@ -22,7 +23,6 @@ from scipy.spatial import cKDTree
 
 import gcode
 from laserpath.base.arrays import Bools, Floats, Indices, ends_of, tiles
-from laserpath.base.compute.runtime import return_freed
 from laserpath.base.compute.workers import meanwhile
 from laserpath.base.errors import InputError
 from laserpath.base.plan_steps import PlanPart
@@ -132,11 +132,11 @@ def start_curve(task: Task, progress: Callable[[Progress], None] | None = None) 
     regions = _Regions.of(every[0].scene.target)  # all are tried on one scene
     try:
         for k, candidate in enumerate(every):
-            return_freed()  # of the last one much is free
             listen = share_of(progress, k * ITERATIONS_EACH, CANDIDATES * ITERATIONS_EACH)
             strokes = CURVES[candidate.settings.initial](design, process, candidate.settings)
             if strokes and not any(_alike(strokes, trial.strokes) for trial in tried):
                 path = drawn(order(strokes), process, candidate.settings)
+                _ = [trial.score for trial in tried]  # the worker has executed them meanwhile
                 tried.append(_Trial.of(candidate, strokes, path, regions, listen))
         fitted = _fitted_trial(task, progress) if is_line_drawing(design, optics.fwhm(process.spot)) else None
     except _TrialStopped as stop:
@@ -353,6 +353,16 @@ def _score(path: EnergyPath, executed: Callable[[], Toolpath], task: Task, regio
     return score
 
 
+def _labelled(inside: Bools) -> tuple[Indices, int]:
+    """The connected regions of pixels (rows, columns), from 1, and their number."""
+    touching = np.ones((3, 3))
+    label: Any = np.empty(inside.shape, np.uint16)
+    try:
+        return label, int(ndimage.label(inside, touching, output=label))
+    except RuntimeError:  # more regions than such numbers
+        return ndimage.label(inside, touching)
+
+
 @dataclass(frozen=True, slots=True)
 class _Regions:
     """nearest: (rows, columns) index of the region nearest to each pixel.  count: number of regions.
@@ -367,7 +377,7 @@ class _Regions:
     @classmethod
     def of(cls, target: Target) -> _Regions:
         inside = target.coverage > _COVERED
-        label, count = ndimage.label(inside, structure=np.ones((3, 3)))
+        label, count = _labelled(inside)
         if count <= 1:  # 0: the design is too small to cover any pixel
             return cls(target, np.zeros(inside.shape, dtype=np.int32), 1)
         nearest = np.maximum(label, 1, out=label)

@@ -19,7 +19,15 @@ from laserpath.planning.curve import CURVES, drawn, initial_curve, order
 from laserpath.planning.optimise.loop import dose_to_size
 from laserpath.planning.optimise.loss import TIME_WEIGHTS, unit_of, weight_for
 from laserpath.planning.optimise.objective import Objective
-from laserpath.planning.start import ITERATIONS_EACH, _Regions, _Trial, candidates, directed, start_curve
+from laserpath.planning.start import (
+    ITERATIONS_EACH,
+    _labelled,
+    _Regions,
+    _Trial,
+    candidates,
+    directed,
+    start_curve,
+)
 from laserpath.planning.task import Task
 from laserpath.types import Process, Settings
 
@@ -113,6 +121,15 @@ def test_regions_are_the_same_tile_by_tile(monkeypatch):
 
 
 @pytest.mark.slow
+def test_more_regions_than_short_numbers_are_told_apart() -> None:
+    dots = np.zeros((520, 520), bool)
+    dots[::2, ::2] = True
+    label, count = _labelled(dots)
+    assert count == 260**2 > np.iinfo(np.uint16).max and label.max() == count
+    few, number = _labelled(dots[:100])
+    assert number == 50 * 260 and few.itemsize == 2
+
+
 def test_the_same_every_time():
     first, second = (start_curve(TASK).path for _ in range(2))
     np.testing.assert_array_equal(first.xy, second.xy)

@@ -55,7 +55,7 @@ from scipy import fft
 
 from laserpath.base.arrays import Bools, Floats, Indices, by_cell
 from laserpath.base.compute.beside import in_parts
-from laserpath.base.compute.runtime import cpu_count, return_freed, strips_of
+from laserpath.base.compute.runtime import cpu_count, strips_of
 from laserpath.base.errors import InputError
 from laserpath.physics import optics
 from laserpath.physics.dose.engines import (
@@ -523,7 +523,6 @@ class TiledDose:
     @property
     def whole(self) -> Floats:
         """All of it."""
-        return_freed()
         picture = np.zeros(self.shape, self.dtype)
         self.fill(picture, 0, self.shape[0])
         return picture

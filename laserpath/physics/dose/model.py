@@ -16,7 +16,7 @@ import numpy as np
 
 from laserpath.base.arrays import Floats, Indices, not_complex
 from laserpath.base.checks import one_of
-from laserpath.base.compute.runtime import start
+from laserpath.base.compute.runtime import return_freed, start
 from laserpath.base.errors import InputError
 from laserpath.physics import optics
 from laserpath.physics.dose.engines import TOLERANCE, Engine, SpotGradient, check, check_inside, check_memory
@@ -125,6 +125,7 @@ class DoseModel:
         if not isinstance(self.engine, TiledEngine):
             return self.spread(self.points(xy, line_energy))
         xy, line_energy = self._checked(xy, line_energy)
+        return_freed()
         lit = np.flatnonzero(line_energy)
 
         def points(some: Indices) -> tuple[Floats, Floats]:
