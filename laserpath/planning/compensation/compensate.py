@@ -445,7 +445,7 @@ class _Print:
             missing=rounded_off(edge_errors(dose, scene), dose, scene).missing,
             brightest=float(relative.max()),
             bright=scene.grid.of_pixels(np.column_stack([columns, rows])),
-            time=program.motion.write_time / unit_of(task.design, task.machine),
+            time=program.run.write_time / unit_of(task.design, task.machine),
         )
 
     @property
