@@ -88,10 +88,10 @@ def by_group(group: Indices, count: int) -> tuple[Indices, Indices]:
 
 
 def by_cell(low: Floats, high: Floats, counts: tuple[int, int]) -> tuple[Indices, Indices]:
-    """What reaches from one cell of a chessboard to another, cell by cell, as in `by_group`.
+    """Numbers of N boxes of cells, cell by cell, which rise in each; (cells + 1,) where those of each begin.
 
-    low, high: (N, 2) row and column of the first and the last cell of each; what is beyond the board's cells
-    (rows, columns) is left out.
+    low, high: (N, 2) row and column of a box's first and last cell.  counts: cells (rows, columns); what is
+    beyond them is left out.
     """
     start = np.zeros(counts[0] * counts[1] + 1, np.int64)
     _count_cells(low, high, counts, start)

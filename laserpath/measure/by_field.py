@@ -185,8 +185,9 @@ class FieldsMeasured:
     ) -> FieldsMeasured:
         """spots: the first in focus, the second out of it.  searched: as in `MeasureJob`; None: all."""
         partition, lines = partition_of(scene), LitLines.of(paths, spots)
+        path, _ = lines.path(0)  # the same of all
         given = [
-            given_model(partition.given_grid, spot).dose_by_rows(*lines.path(k))
+            given_model(partition.given_grid, spot).dose_by_rows(path, lines.path(k)[1])
             for k, spot in enumerate(spots)
         ]
         samples, near_lines = PlacesByField.of(partition, scene.samples.xy), LinesByField.of(lines, partition)

@@ -337,7 +337,8 @@ def _once(make: Callable[[], Floats]) -> Callable[[], Floats]:
 
     def get() -> Floats:
         if waiting:
-            found.append(waiting.pop()())
+            found.append(waiting[0]())
+            waiting.clear()
         return found[0]
 
     return get

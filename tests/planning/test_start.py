@@ -120,7 +120,6 @@ def test_regions_are_the_same_tile_by_tile(monkeypatch):
     np.testing.assert_array_equal(_Regions.of(target).nearest[near], whole[near])
 
 
-@pytest.mark.slow
 def test_more_regions_than_short_numbers_are_told_apart() -> None:
     dots = np.zeros((520, 520), bool)
     dots[::2, ::2] = True
@@ -130,6 +129,7 @@ def test_more_regions_than_short_numbers_are_told_apart() -> None:
     assert number == 50 * 260 and few.itemsize == 2
 
 
+@pytest.mark.slow
 def test_the_same_every_time():
     first, second = (start_curve(TASK).path for _ in range(2))
     np.testing.assert_array_equal(first.xy, second.xy)

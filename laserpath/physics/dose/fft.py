@@ -403,8 +403,11 @@ _SIDE = 1024
 _RIM = 64
 """Fewest pixels around a tile: a wider one takes longer, a narrower one needs more nodes of far light."""
 
+_ROWS = 128
+"""Rows of nodes at which the far tail is computed at a time: more take more memory."""
+
 _AT_ONCE = 1 << 17
-"""Lines whose points add to the far light at a time: more take more memory."""
+"""Lines, or points, that add to the far light at a time: more take more memory."""
 
 _FAR = 1e-4
 """Least tolerance of far light: a smaller one makes rims wider, and takes more memory for nodes."""
@@ -417,22 +420,24 @@ class TiledEngine:
         check(grid, spot, precision, tolerance)
         self.grid, self.spot, self.precision, self.tolerance = grid, spot, precision, tolerance
         # All of an edge's rings meet at the end of a window. An elliptical spot is a round one, stretched.
-        least = max(tolerance, _FAR)
-        rim = rim_of(spot, least / 2) * max(spot.aspect, 1 / spot.aspect) ** 0.5
-        rim = max(rim, _RIM * grid.pitch)
-        self._ratio = nodes_apart(spot, rim, grid.pitch, least)
+        least, stretched = max(tolerance, _FAR), max(spot.aspect, 1 / spot.aspect) ** 0.5
+        rim = max(rim_of(spot, least / 2) * stretched, _RIM * grid.pitch)
+        self._ratio = nodes_apart(spot, rim / stretched, grid.pitch, least)
         self.rim = self._ratio * ceil(rim / grid.pitch / self._ratio)
         # Tiles as large as each other, and not much smaller than their rims.
         counts = [max(1, round(n / max(_SIDE, self.rim))) for n in grid.shape]
         sides = [self._ratio * ceil(n / k / self._ratio) for n, k in zip(grid.shape, counts, strict=True)]
-        self.side, self.counts = (sides[0], sides[1]), (counts[0], counts[1])
+        self.side = sides[0], sides[1]
+        self.counts = ceil(grid.shape[0] / sides[0]), ceil(grid.shape[1] / sides[1])
         window = Grid((0.0, 0.0), grid.pitch, (sides[0] + 2 * self.rim, sides[1] + 2 * self.rim))
         self._near = FftEngine(window, spot, precision, tolerance, alone=True)
         self.tails: tuple[SmoothField, SmoothField] | None = None
         if optics.tail(spot):
 
             def kernel(x: Floats, y: Floats) -> Floats:
-                return mean_tail(spot, x, y, rim)
+                # Some rows after the other: of all of them it takes several arrays of their size.
+                some = np.array_split(y, ceil(len(y) / _ROWS))
+                return np.concatenate([mean_tail(spot, x, rows, rim / stretched) for rows in some])
 
             far, near = (SmoothField.of(one, self._ratio, kernel, "f64") for one in (grid, window))
             self.tails = far, near
@@ -448,10 +453,13 @@ class TiledEngine:
         low, high: (N, 2) mm, corners of each.  points: xy (M, 2) mm and mJ (M,) of those with given numbers.
         """
         far, count = None, len(low)
+        some = (np.arange(k, min(k + _AT_ONCE, count)) for k in range(0, count, _AT_ONCE))
+        parts = (checked_points(*points(one), self) for one in some)
         if self.tails is not None:
-            far = self.tails[0].of_parts(
-                points(np.arange(k, min(k + _AT_ONCE, count))) for k in range(0, count, _AT_ONCE)
-            )
+            far = self.tails[0].of_parts(parts)
+        else:
+            for _ in parts:  # which are refused if they have to be
+                pass
         # The window of a tile reaches beyond its sides by the rim.
         first, last = (self.grid.to_pixels(one)[:, ::-1] for one in (low, high))
         reached = np.ceil((first - self.rim + 1) / self.side - 1), np.floor((last + self.rim) / self.side)
@@ -504,20 +512,23 @@ class TiledDose:
     def __init__(
         self, engine: TiledEngine, points: PointsOf, far: Floats | None, order: Indices, start: Indices
     ) -> None:
-        """points, far: as in `TiledEngine`.  order, start: of what may reach each tile, as in `by_cell`."""
+        """points: as in `TiledEngine.dose_of`.  far: the far light of all of them at nodes, None without any.
+
+        order, start: of what may reach each tile, as in `by_cell`.
+        """
         self._engine, self._points, self._far, self._order, self._start = engine, points, far, order, start
         self._rows: dict[int, Floats] = {}
         self.shape, self.dtype = engine.grid.shape, np.dtype(DTYPE[engine.precision])
 
     def __getitem__(self, window: tuple[slice, slice]) -> Floats:
-        """A copy of a part of it."""
-        side, (rows, columns) = self._engine.side[0], window
-        first, last = rows.start // side, (max(rows.stop, rows.start + 1) - 1) // side
-        self._rows = {k: self._rows[k] if k in self._rows else self._row(k) for k in range(first, last + 1)}
-        found = [
-            one[max(rows.start - k * side, 0) : max(rows.stop - k * side, 0), columns]
-            for k, one in self._rows.items()
-        ]
+        """A copy of a part of it. window: slices of rows and columns, of step 1."""
+        side, (first, last, _) = self._engine.side[0], window[0].indices(self.shape[0])
+        if last <= first:
+            return np.zeros((0, self.shape[1]), self.dtype)[:, window[1]]
+        known, self._rows = self._rows, {}
+        for k in range(first // side, (last - 1) // side + 1):
+            self._rows[k] = known[k] if k in known else self._row(k)
+        found = [one[max(first - k * side, 0) : last - k * side, window[1]] for k, one in self._rows.items()]
         return np.concatenate(found)
 
     @property
@@ -530,32 +541,36 @@ class TiledDose:
     def fill(self, picture: Floats, first: int, last: int) -> int:
         """Write rows from `first`, where a row of tiles begins, up to `last` at least to a picture of zeros.
 
-        Returns the first row that is not written.
+        Returns the first row that is not written; beyond the last one if all are.
         """
-        side, row = self._engine.side[0], first
-        while row < min(last, self.shape[0]):
-            self._row(row // side, picture[row : row + side])
-            row += side
+        side, many = self._engine.side[0], self._engine.counts[1]
+        until = max(ceil(min(last, self.shape[0]) / side) * side, first)
+        self._write(picture, first, first // side * many, until // side * many)
+        return until
+
+    def _row(self, k: int) -> Floats:
+        """(`side` or fewer, columns) a row of tiles."""
+        side, many = self._engine.side[0], self._engine.counts[1]
+        row = np.zeros((min(side, self.shape[0] - k * side), self.shape[1]), self.dtype)
+        self._write(row, 0, k * many, (k + 1) * many)
         return row
 
-    def _row(self, k: int, out: Floats | None = None) -> Floats:
-        """(`side`, columns) a row of tiles. out: zeros to write it to."""
-        (side, wide), many = self._engine.side, self._engine.counts[1]
-        row = (
-            np.zeros((min(side, self.shape[0] - k * side), self.shape[1]), self.dtype) if out is None else out
-        )
+    def _write(self, out: Floats, row: int, first: int, end: int) -> None:
+        """Write tiles, by their numbers, to zeros (rows, columns), the first of them from a row on."""
+        (high, wide), many = self._engine.side, self._engine.counts[1]
 
-        def work(begin: int, end: int) -> None:
-            for column in range(begin, end):
-                some = self._order[self._start[k * many + column] : self._start[k * many + column + 1]]
+        def work(a: int, b: int) -> None:
+            for number in range(first + a, first + b):
+                some = self._order[self._start[number] : self._start[number + 1]]
                 if not len(some):
                     continue
-                dose = self._engine.tile((k, column), *self._points(some), self._far)
+                tile = divmod(number, many)
+                dose = self._engine.tile(tile, *self._points(some), self._far)
                 if dose is not None:
-                    row[:, column * wide : (column + 1) * wide] = dose
+                    top, left = row + (tile[0] - first // many) * high, tile[1] * wide
+                    out[top : top + high, left : left + wide] = dose
 
-        in_parts(work, many)
-        return row
+        in_parts(work, end - first)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -574,6 +589,7 @@ class LatticeDose:
     @classmethod
     def of(cls, engine: Engine, chosen: Bools, energy: Floats) -> LatticeDose:
         """energy: (M,) mJ, about those to come, e⁰."""
+        engine = engine.whole if isinstance(engine, TiledEngine) else engine
         rows, columns = np.nonzero(chosen)
         grid = engine.grid
         xy = grid.of_pixels(np.column_stack([columns, rows]))

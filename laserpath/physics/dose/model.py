@@ -14,6 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from gcode.move import numbered
 from laserpath.base.arrays import Floats, Indices, not_complex
 from laserpath.base.checks import one_of
 from laserpath.base.compute.runtime import return_freed, start
@@ -44,7 +45,7 @@ def engine(
     grid of more than 2^22 pixels tile by tile.
     device: 'cpu', 'cuda', 'vulkan' (run on a software renderer only), 'metal' (never run), or 'auto': the
     device that Taichi runs on already, else the CPU.  precision: 'f32', or 'f64' on cpu and cuda. tolerance:
-    largest error relative to the peak of the dose, 1e-6 (with f64) to 0.1.
+    largest error relative to the peak of the dose, 1e-6 (with f64) to 0.1; of tiles at least 1e-4.
     """
     one_of("method", method, METHODS)
     runs_on = start(device)
@@ -126,6 +127,7 @@ class DoseModel:
             return self.spread(self.points(xy, line_energy))
         xy, line_energy = self._checked(xy, line_energy)
         return_freed()
+        xy, line_energy = _cut(xy, line_energy, _LONGEST * self.grid.pitch)
         lit = np.flatnonzero(line_energy)
 
         def points(some: Indices) -> tuple[Floats, Floats]:
@@ -183,11 +185,20 @@ class DoseModel:
 
         That of a tiled grid is exposed as a whole, as its derivatives are.
         """
-        made = self.engine.whole if isinstance(self.engine, TiledEngine) else self.engine
-        if not isinstance(made, FftEngine):
+        model = self.at_once
+        if not isinstance(model.engine, FftEngine):
+            return model
+        held = copy.copy(model)
+        held.engine = model.engine.holding(points.xy, points.energy)
+        return held
+
+    @property
+    def at_once(self) -> DoseModel:
+        """The model that exposes a tiled grid at once, as its derivatives do: for a descent."""
+        if not isinstance(self.engine, TiledEngine):
             return self
         model = copy.copy(self)
-        model.engine = made.holding(points.xy, points.energy)
+        model.engine = self.engine.whole
         return model
 
     def spread(self, points: Points) -> Floats:
@@ -203,6 +214,21 @@ class DoseModel:
             d_xy = d_xy + (d_energy * points.energy)[:, None] * log_slope
             d_energy = d_energy * share
         return from_points(points, d_energy, d_xy, xy, line_energy)
+
+
+_LONGEST = 256.0
+"""Pixels of a line that a tile has all points of: longer ones reach tiles in which few of them are."""
+
+
+def _cut(xy: Floats, line_energy: Floats, longest: float) -> tuple[Floats, Floats]:
+    """A polyline whose lit lines are at most `longest` mm."""
+    way = np.diff(xy, axis=0)
+    count = np.where(line_energy != 0, np.ceil(np.hypot(*way.T) / longest), 1.0).clip(1).astype(np.int64)
+    if (count == 1).all():
+        return xy, line_energy
+    line, nth = numbered(count)
+    cut = xy[line] + (nth / count[line])[:, None] * way[line]
+    return np.vstack([cut, xy[-1:]]), line_energy[line]
 
 
 def usual_model(grid: Grid, spot: Spot) -> DoseModel:

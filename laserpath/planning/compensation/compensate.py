@@ -81,7 +81,7 @@ _NEARLY_TRUE = 0.01
 a twentieth of a large plan's time. With 0.03 the errors of 18 designs are 1.6 ± 0.6 % larger."""
 
 _FEW_BRIGHT = 1e-4
-"""Places too bright to be shipped ÷ points of the outline up to which the powers wait for the motor steps, as
+"""Pixels too bright to be shipped ÷ points of the outline up to which the powers wait for the motor steps, as
 for a nearly true print. A large design has one by chance; of a small one the edges are then a tenth worse."""
 
 _SLOWER = (0.95, 0.9, 0.8)

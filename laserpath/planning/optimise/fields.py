@@ -275,6 +275,8 @@ class _GivenLight:
         """The picture, where a window is known."""
         if self.tiles is not None:
             self.known = self.tiles.fill(self.picture, self.known, window[0].stop)
+            if self.known >= len(self.picture):
+                self.tiles = None
         return self.picture
 
 

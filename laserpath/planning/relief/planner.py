@@ -359,7 +359,7 @@ class _Problem:
         dark, _ = layout.target.residual(np.zeros(layout.grid.shape))
         return cls(
             layout,
-            DoseModel(layout.grid, layout.process.spot),
+            DoseModel(layout.grid, layout.process.spot).at_once,
             unit=max(float(layout.start.max()), 1e-30),
             scale=max(float(np.sqrt(0.5 * np.mean(dark**2))), 1e-30),
         )

@@ -5,6 +5,7 @@ The dose is within a stated tolerance of the exact one, relative to its peak, an
 Energies on pixels: the dose of the same points by another engine, and the adjoint of itself.
 """
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -21,7 +22,7 @@ from laserpath.physics.dose import DoseModel, engine
 from laserpath.physics.dose.fft import FftEngine, LatticeDose, TiledEngine, _along_columns
 from laserpath.physics.dose.kernels import splatting
 from laserpath.physics.dose.stencils import separable
-from laserpath.types import Grid, Spot, Toolpath
+from laserpath.types import DoseMap, Grid, Spot, Toolpath
 
 GRID = centred_grid(0.6, 4)
 MODEL = DoseModel(GRID, SPOT, precision="f64")
@@ -381,6 +382,33 @@ def test_tiles_have_the_dose_of_the_whole(spot, precision, tolerance, within, mo
     assert np.abs(tiled - whole)[lit].max() < 2 * within * whole.max(), "each is within its tolerance"
     assert lit.any() and not lit.all(), "a tile with nothing near is left out"
     assert whole[~lit].max() < 0.02 * whole.max()
+
+
+UNEVEN = DoseMap((0.0, 0.0, 8.0, 8.0), (4, 4), tuple(np.linspace(-0.2, 0.2, 16)))
+
+
+@pytest.mark.parametrize("spot", [Spot(FWHM, aspect=2.0, angle=30.0), replace(SPOT, dose_map=UNEVEN)])
+def test_tiles_have_the_dose_of_lines(spot, monkeypatch):
+    """Of a long one, which is cut, some short ones and a dark one; of an ellipse, and of uneven light."""
+    monkeypatch.setattr("laserpath.physics.dose.fft._SIDE", 64)
+    monkeypatch.setattr("laserpath.physics.dose.model.TILED_FROM", 1000)
+    monkeypatch.setattr("laserpath.physics.dose.model._LONGEST", 20.0)
+    grid = Grid((0.0, 0.0), FWHM / 3, (300, 420))
+    x, y = grid.extent[1], grid.extent[3]
+    xy = np.array([[0.05, 0.05], [x - 0.1, y - 0.1], [x / 2, 0.2], [x / 2, 0.4], [0.3, 0.4], [0.3, 0.35]])
+    energy = np.array([1.0, 0.0, 2.0, 0.5, -0.25])
+    tiled = DoseModel(grid, spot, tolerance=1e-4)
+    assert isinstance(tiled.engine, TiledEngine) and isinstance(tiled.at_once.engine, FftEngine)
+    whole = tiled.at_once.line_dose(xy, energy)
+    dose = tiled.line_dose(xy, energy)
+    assert np.abs(dose - whole)[dose != 0].max() < 3e-4 * np.abs(whole).max()
+    rows = tiled.dose_by_rows(xy, energy)
+    read = [rows[slice(k, min(k + 37, 300)), slice(5, 400)] for k in range(0, 300, 37)]
+    assert np.array_equal(np.vstack(read), dose[:, 5:400])
+    assert rows[slice(7, 7), slice(0, 3)].shape == (0, 3)
+    assert not tiled.line_dose(xy, np.zeros(5)).any()
+    with pytest.raises(InputError, match="not finite"):
+        tiled.line_dose(xy, np.array([1.0, 0.0, np.nan, 0.5, 1.0]))
 
 
 def test_tiles_have_the_same_bits_on_any_number_of_processors(monkeypatch):
