@@ -98,8 +98,8 @@ def _others() -> int:
 def prepare(function: Callable[[], object]) -> None:
     """Start the workers here, and let each call a function, such as one that loads what tasks need.
 
-    They take some seconds, which a plan has other work for. A cluster's have started. From then on freed blocks
-    of 8 MiB and more of this process go back to the system.
+    They take some seconds, which a plan has other work for. A cluster's have started. This process then gives
+    freed blocks of 8 MiB and more back to the system.
     """
     return_large_blocks()
     if _state.cluster is None and worker_count():
