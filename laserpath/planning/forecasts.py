@@ -8,9 +8,9 @@ speed is the machine's full speed, or the one that full power allows, E_N P^N/(D
 **Planning.** The steps of `costs`, on this machine, with nothing else to do; the conversion of a resin with
 kinetics takes simulations with their gradients besides (`compensation.conversion.seconds_of`).
 
-The memory is 400 MB + 200 B for each pixel; of a design of several fields 45 B up to 2^25 pixels and 25 B
+The memory is 400 MB + 200 B for each pixel; of a design of several fields 40 B up to 2^24 pixels and 8 B
 for those beyond, of which less is kept, and 0.5 GB for each worker beside this process (measured on a board
-of 94 × 74 mm: 1.6 GB, and 0.4 GB each; on a chip of 1e8 pixels: 2.6 GB). Forecast ÷ measured was 0.65 to 1.4
+of 94 × 74 mm: 1.4 GB, and 0.4 GB each; on squares of 1.3e8 pixels: 1.9 GB). Forecast ÷ measured was 0.65 to 1.4
 for memory, and 1.01 to 1.37 for writing, where only `_OUTLINE_SHARE` is a fit.
 """
 
@@ -33,7 +33,6 @@ from laserpath.machine.attenuation import check_process, too_strong
 from laserpath.machine.convert import slow_host
 from laserpath.machine.placement import to_expose
 from laserpath.machine.powers import speed_at_full_power
-from laserpath.physics.dose.fft import TILED_FROM
 from laserpath.physics.kinetics.light import fewest_flashes
 from laserpath.planning.compensation import conversion
 from laserpath.planning.costs import PlanStep, at_once, steps_of
@@ -46,9 +45,12 @@ _OUTLINE_SHARE = 0.28
 _TOLERANCE_PLANS = 2.5
 """Plans that the search for a tolerance takes on average."""
 
-_BYTES_PER_PIXEL, _BYTES_PER_PIXEL_OF_FIELDS, _WORKER_BYTES = 200.0, (45.0, 25.0), 0.5e9
-"""Memory of a design of one field; of a larger one, up to `TILED_FROM` pixels and beyond them; of each
-worker beside this process."""
+_BYTES_PER_PIXEL, _BYTES_PER_PIXEL_OF_FIELDS, _WORKER_BYTES = 200.0, (40.0, 8.0), 0.5e9
+"""Memory of a design of one field; of a larger one, up to `_HEAPED` pixels and beyond them; of each worker
+beside this process."""
+
+_HEAPED = 1 << 24
+"""Pixels whose fields fill a heap of 1 GiB; of more, what is free goes back to the system."""
 
 BASE_BYTES = 4e8
 """Memory of the program itself and of the packages that it imports."""
@@ -165,7 +167,7 @@ def _memory(task: Task) -> float:
     if task.partition.single:
         return BASE_BYTES + _BYTES_PER_PIXEL * rows * columns
     first, further = _BYTES_PER_PIXEL_OF_FIELDS
-    pixels = first * min(rows * columns, TILED_FROM) + further * max(rows * columns - TILED_FROM, 0)
+    pixels = first * min(rows * columns, _HEAPED) + further * max(rows * columns - _HEAPED, 0)
     return BASE_BYTES + pixels + (at_once(task) - 1) * _WORKER_BYTES
 
 

@@ -437,15 +437,19 @@ class _Print:
 
     @classmethod
     def of(cls, program: MachineProgram, task: Task) -> _Print:
-        scene, dose = task.overview, _dose_of(program, task)
-        relative = dose / scene.critical_dose
-        rows, columns = np.nonzero(relative > _BRIGHTEST * task.scene.resin.over_dose)
+        bare = program.bare
+        path, seconds = bare.executed, bare.run.write_time
+        del bare  # what they are computed from takes more memory than the dose
+        scene, dose = task.overview, task.overview_model.dose(path)
+        missing = rounded_off(edge_errors(dose, scene), dose, scene).missing
+        dose /= dose.dtype.type(scene.critical_dose)
+        rows, columns = np.nonzero(dose > _BRIGHTEST * task.scene.resin.over_dose)
         return cls(
-            error=EdgeTerm(scene)(relative),
-            missing=rounded_off(edge_errors(dose, scene), dose, scene).missing,
-            brightest=float(relative.max()),
+            error=EdgeTerm(scene)(dose),
+            missing=missing,
+            brightest=float(dose.max()),
             bright=scene.grid.of_pixels(np.column_stack([columns, rows])),
-            time=program.run.write_time / unit_of(task.design, task.machine),
+            time=seconds / unit_of(task.design, task.machine),
         )
 
     @property
