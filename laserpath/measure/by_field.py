@@ -69,11 +69,14 @@ class LitLines:
         a, way, first, last = a[kept], way[kept], first[kept, None], last[kept, None]
         return LitLines(a + first * way, a + last * way, self.energy[:, kept])
 
-    def path(self, k: int) -> tuple[Floats, Floats]:
-        """(2N, 2) mm and (2N − 1,) line energies of spot k: the lines, with dark ones between."""
-        xy = np.stack([self.start, self.end], axis=1).reshape(-1, 2)
-        energy = np.stack([self.energy[k], np.zeros(len(self.start))], axis=1).ravel()
-        return xy, energy[:-1]
+    @property
+    def xy(self) -> Floats:
+        """(2N, 2) mm, the lines as a polyline, with dark ones between."""
+        return np.stack([self.start, self.end], axis=1).reshape(-1, 2)
+
+    def along(self, k: int) -> Floats:
+        """(2N − 1,) line energies of spot k along `xy`."""
+        return np.stack([self.energy[k], np.zeros(len(self.start))], axis=1).ravel()[:-1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,12 +143,12 @@ class FieldMeasure:
 
 def measure_field(job: MeasureJob) -> FieldMeasure:
     """The doses of a field, and what they print."""
-    scene, doses = job.view.scene, []
+    scene, doses, xy = job.view.scene, [], job.lines.xy
     for k, (spot, given) in enumerate(zip(job.spots, job.view.given, strict=True)):
         if not len(job.lines.start):
             doses.append(job.view.read(given))
             continue
-        path = job.lines.path(k)
+        path = xy, job.lines.along(k)
         rest = job.view.read(given - job.view.light(*path, spot))
         doses.append(given_model(scene.grid, spot).line_dose(*path) + rest)
     searched = doses[: job.searched] if job.own.any() else []
@@ -185,9 +188,9 @@ class FieldsMeasured:
     ) -> FieldsMeasured:
         """spots: the first in focus, the second out of it.  searched: as in `MeasureJob`; None: all."""
         partition, lines = partition_of(scene), LitLines.of(paths, spots)
-        path, _ = lines.path(0)  # the same of all
+        path = lines.xy
         given = [
-            given_model(partition.given_grid, spot).dose_by_rows(path, lines.path(k)[1])
+            given_model(partition.given_grid, spot).dose_by_rows(path, lines.along(k))
             for k, spot in enumerate(spots)
         ]
         samples, near_lines = PlacesByField.of(partition, scene.samples.xy), LinesByField.of(lines, partition)

@@ -414,7 +414,10 @@ _FAR = 1e-4
 
 
 class TiledEngine:
-    """Points → dose by tiles. Its derivatives are those of one FFT of all, `whole`, made where wanted."""
+    """Points → dose by tiles. Its derivatives are those of one FFT of all, `whole`, made where wanted.
+
+    side: pixels (rows, columns) of a tile.  counts: of tiles.
+    """
 
     def __init__(self, grid: Grid, spot: Spot, precision: str = "f32", tolerance: float = TOLERANCE) -> None:
         check(grid, spot, precision, tolerance)
@@ -423,15 +426,15 @@ class TiledEngine:
         least, stretched = max(tolerance, _FAR), max(spot.aspect, 1 / spot.aspect) ** 0.5
         rim = max(rim_of(spot, least / 2) * stretched, _RIM * grid.pitch)
         self._ratio = nodes_apart(spot, rim / stretched, grid.pitch, least)
-        self.rim = self._ratio * ceil(rim / grid.pitch / self._ratio)
+        self._rim = self._ratio * ceil(rim / grid.pitch / self._ratio)
         # Tiles as large as each other, and not much smaller than their rims.
-        counts = [max(1, round(n / max(_SIDE, self.rim))) for n in grid.shape]
+        counts = [max(1, round(n / max(_SIDE, self._rim))) for n in grid.shape]
         sides = [self._ratio * ceil(n / k / self._ratio) for n, k in zip(grid.shape, counts, strict=True)]
         self.side = sides[0], sides[1]
         self.counts = ceil(grid.shape[0] / sides[0]), ceil(grid.shape[1] / sides[1])
-        window = Grid((0.0, 0.0), grid.pitch, (sides[0] + 2 * self.rim, sides[1] + 2 * self.rim))
+        window = Grid((0.0, 0.0), grid.pitch, (sides[0] + 2 * self._rim, sides[1] + 2 * self._rim))
         self._near = FftEngine(window, spot, precision, tolerance, alone=True)
-        self.tails: tuple[SmoothField, SmoothField] | None = None
+        self._tails: tuple[SmoothField, SmoothField] | None = None
         if optics.tail(spot):
 
             def kernel(x: Floats, y: Floats) -> Floats:
@@ -440,7 +443,7 @@ class TiledEngine:
                 return np.concatenate([mean_tail(spot, x, rows, rim / stretched) for rows in some])
 
             far, near = (SmoothField.of(one, self._ratio, kernel, "f64") for one in (grid, window))
-            self.tails = far, near
+            self._tails = far, near
 
     def spread(self, xy: Floats, energy: Floats) -> Floats:
         """Dose (rows, columns) mJ/mm² of energies (M,) mJ at xy (M, 2) mm."""
@@ -455,14 +458,14 @@ class TiledEngine:
         far, count = None, len(low)
         some = (np.arange(k, min(k + _AT_ONCE, count)) for k in range(0, count, _AT_ONCE))
         parts = (checked_points(*points(one), self) for one in some)
-        if self.tails is not None:
-            far = self.tails[0].of_parts(parts)
+        if self._tails is not None:
+            far = self._tails[0].of_parts(parts)
         else:
             for _ in parts:  # which are refused if they have to be
                 pass
         # The window of a tile reaches beyond its sides by the rim.
         first, last = (self.grid.to_pixels(one)[:, ::-1] for one in (low, high))
-        reached = np.ceil((first - self.rim + 1) / self.side - 1), np.floor((last + self.rim) / self.side)
+        reached = np.ceil((first - self._rim + 1) / self.side - 1), np.floor((last + self._rim) / self.side)
         return TiledDose(self, points, far, *by_cell(*reached, self.counts))
 
     def gather(self, xy: Floats, energy: Floats, d_dose: Floats) -> tuple[Floats, Floats]:
@@ -480,7 +483,7 @@ class TiledEngine:
 
     def tile(self, tile: tuple[int, int], xy: Floats, energy: Floats, far: Floats | None) -> Floats | None:
         """The dose of a tile, of points (M, 2) mm and the far light of all; None: none is in its window."""
-        row, column = (k * side - self.rim for k, side in zip(tile, self.side, strict=True))
+        row, column = (k * side - self._rim for k, side in zip(tile, self.side, strict=True))
         xy = xy - self.grid.of_pixels([column, row])
         size = self.grid.pitch * (np.array(self._near.grid.shape[::-1]) - 1.0)
         inside = ((xy >= 0) & (xy <= size)).all(axis=1)
@@ -488,16 +491,16 @@ class TiledEngine:
             return None
         xy, energy = xy[inside], energy[inside]
         shape = [min(side, n - k * side) for n, k, side in zip(self.grid.shape, tile, self.side, strict=True)]
-        core = tuple(slice(self.rim, self.rim + n) for n in shape)
+        core = tuple(slice(self._rim, self._rim + n) for n in shape)
         dose = np.ascontiguousarray(self._near.of_checked(xy, energy)[core])
-        if self.tails is not None and far is not None:
-            whole, window = self.tails
+        if self._tails is not None and far is not None:
+            whole, window = self._tails
             own, count = window.field(xy, energy), [ceil(n / self._ratio) + 1 for n in shape]
             here = tuple(
                 slice(a := whole.margin + k * side // self._ratio, a + n)
                 for k, n, side in zip(tile, count, self.side, strict=True)
             )
-            there = tuple(slice(a := window.margin + self.rim // self._ratio, a + n) for n in count)
+            there = tuple(slice(a := window.margin + self._rim // self._ratio, a + n) for n in count)
             nodes = np.ascontiguousarray(far[here] - own[there], dose.dtype)
             interpolation(self.precision).add(nodes, self._ratio, 0, dose)
         return dose

@@ -42,7 +42,7 @@ from laserpath.design.scene import Scene
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, ProgramPart, longest_piece
 from laserpath.machine.rest import RESTS, rested
-from laserpath.physics.dose import DoseModel, TiledDose, accurate_model
+from laserpath.physics.dose import TiledDose, accurate_model
 from laserpath.physics.dose.uneven import acting
 from laserpath.physics.resin import path_energy
 from laserpath.planning.compensation.by_field import JobOfField, RunPart, by_fields, run_parts
@@ -427,7 +427,7 @@ def _best_digits(xy: Floats, response: gcode.motion.Response, digits: Indices, t
     lit, ends, process = light() > 0, run.xyz[:, :2].copy(), task.process
     partition = task.partition
     if partition.single:
-        dose = relative_dose(run, light(), accurate_model(scene.grid, scene.spot), task)
+        dose = relative_dose(run, light(), task)
         pieces = ends, lit, run.duration, response.share
         return field_levels(LevelsJob(scene, dose, *pieces, response.first, digits, rules, process))
     model = given_model(partition.given_grid, scene.spot)
@@ -501,9 +501,9 @@ def sent(part: ProgramPart) -> Indices:
     return np.append(np.asarray(part.transmitted.rests, np.int64), part.transmitted.characters)
 
 
-def relative_dose(run: gcode.motion.Executed, light: Floats, model: DoseModel, task: Task) -> Floats:
-    """(rows, columns) dose of a run with this light (P,) on the model's grid, in critical doses."""
-    dose: Floats = model.dose(path_of(run, light, task))
+def relative_dose(run: gcode.motion.Executed, light: Floats, task: Task) -> Floats:
+    """(rows, columns) accurate dose of a run with this light (P,) on the task's grid, in critical doses."""
+    dose: Floats = accurate_model(task.scene.grid, task.scene.spot).dose(path_of(run, light, task))
     dose /= dose.dtype.type(task.scene.critical_dose)
     return dose
 

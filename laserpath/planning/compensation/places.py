@@ -40,7 +40,7 @@ from laserpath.machine import convert
 from laserpath.machine.powers import crowding, energy_at_full_power
 from laserpath.machine.program import MachineProgram
 from laserpath.machine.rest import RESTS
-from laserpath.physics.dose import TiledDose, accurate_model
+from laserpath.physics.dose import TiledDose
 from laserpath.physics.optics import fwhm
 from laserpath.physics.resin import path_energy
 from laserpath.planning.compensation.by_field import JobOfField, RunPart, by_fields, run_parts
@@ -474,11 +474,8 @@ def best_places(
     price = _price(part.path, task, time_weight) * len(scene.samples.xy) / edge_weight
     step, corners, room = _shift(machine, scene.fwhm), _corners(moves, machine), np.array(bounds_of(task))
     partition = task.partition
-    dose = (
-        relative_dose(run, light, accurate_model(scene.grid, scene.spot), task)
-        if partition.single
-        else np.zeros((0, 0))  # each field has its own
-    )
+    # Of a large design each field has its own.
+    dose = relative_dose(run, light, task) if partition.single else np.zeros((0, 0))
     movable = np.ones(len(moves.xy), dtype=bool)
     whole = PlacesJob(scene, dose, moves.xy, movable, pieces, price, corners, step, room, process)
     if partition.single:
