@@ -21,20 +21,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from io import BytesIO
-from typing import Protocol
+from itertools import groupby
+from typing import Any, Protocol
 
 import numpy as np
 import shapely
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, ImageDraw
 
+from gcode.move import numbered
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.overlay import clipped
-from laserpath.design.target import rasterise
-from laserpath.measure import cured_fraction
-from laserpath.measure.inspection import finer
 from laserpath.report.toolpath_svg import printable
-from laserpath.types import Design, Grid
+from laserpath.types import Design
 
 INK = "#222222"
 FAINT = "#8a949c"
@@ -196,116 +195,17 @@ RIGHT, OVER, UNDER, PAPER = "#b9c4cc", "#d55e00", "#0072b2", "#ffffff"
 """Cured as drawn, overcured, undercured (the last two from the Okabe–Ito set, which colour-blind
 readers tell apart), and neither cured nor drawn."""
 
-_SHARPEST = 2000
+SHARPEST = 2000
 """Most pixels along a side of a raster: 3.7 for each CSS pixel of the page's width. More take megabytes."""
-_STRIP = 1 << 21
-"""Pixels of a picture that are worked on at a time: more take more memory."""
-
-_FINER = 6
-"""Largest factor by which pixels are made smaller. A larger one smooths edges and takes longer to draw."""
-
-
-@dataclass(frozen=True, slots=True)
-class DoseRaster:
-    """dose: (rows, columns) in critical doses, on `grid`."""
-
-    grid: Grid
-    dose: Floats
-
-    @property
-    def extent(self) -> Box:
-        """(x0, x1, y0, y1), mm."""
-        return self.grid.extent
+_LARGEST = 1_000_000
+"""Characters up to which a raster keeps its pixels: more make pages of large designs larger."""
+_VERTICES = 120_000
+"""Points up to which lines and areas that follow each other are drawn as such, with 7 characters each."""
 
 
 def grown(box: Box, by: float) -> Box:
     """`box` with its sides moved outwards by `by` mm."""
     return box[0] - by, box[1] - by, box[2] + by, box[3] + by
-
-
-class HasDose(Protocol):
-    """Anything with a dose on a grid: a measurement, an unconstrained optimum, an exposed program."""
-
-    @property
-    def grid(self) -> Grid:
-        """The grid of the dose."""
-
-    @property
-    def dose(self) -> Floats:
-        """(rows, columns) mJ/mm²."""
-
-
-def window(exposure: HasDose, box: Box, critical_dose: float, pixels: int) -> DoseRaster:
-    """The dose in `box`, ÷ the critical dose, with about `pixels` or more along its longer side."""
-    grid = exposure.grid
-    rows, columns = grid.shape
-    c0, r0 = np.clip(np.floor(grid.to_pixels(box[:2])).astype(int), 0, (columns - 2, rows - 2))
-    c1, r1 = np.clip(np.ceil(grid.to_pixels(box[2:])).astype(int) + 1, (c0 + 2, r0 + 2), (columns, rows))
-    dose = exposure.dose[r0:r1, c0:c1] / critical_dose
-    part = grid.part(slice(r0, r1), slice(c0, c1))
-    return DoseRaster(*finer(part, dose, min(_FINER, math.ceil(pixels / max(part.shape)))))
-
-
-def coarser(field: DoseRaster) -> DoseRaster:
-    """A raster of no more pixels than a page shows: the mean doses of squares of pixels."""
-    times, (rows, columns) = math.ceil(max(field.grid.shape) / _SHARPEST), field.grid.shape
-    if times < 2:
-        return field
-    across, shape = columns // times, (rows // times, columns // times)
-    kept = field.dose[: times * shape[0], : times * across]
-    sums = np.add.reduceat(kept, np.arange(0, times * across, times), axis=1)
-    dose = sums.reshape(shape[0], times, across).mean(axis=1) / times
-    grid, middle = field.grid, field.grid.pitch * (times - 1) / 2
-    return DoseRaster(
-        Grid((grid.origin[0] + middle, grid.origin[1] + middle), times * grid.pitch, shape), dose
-    )
-
-
-def coverage(design: Design, grid: Grid) -> Floats:
-    """(rows, columns) fraction of each pixel that is drawn; the design may reach outside the grid."""
-    x0, x1, y0, y1 = grid.extent
-    inset = grid.pitch * 1e-6
-    area = clipped(design.area, x0 + inset, y0 + inset, x1 - inset, y1 - inset)
-    parts = [g for g in shapely.get_parts(shapely.make_valid(area)) if g.area > 0]
-    polygons = [g for part in parts for g in shapely.get_parts(part) if g.geom_type == "Polygon"]
-    if not polygons:
-        return np.zeros(grid.shape)
-    return rasterise(Design(shapely.MultiPolygon(polygons)), grid).coverage
-
-
-_MIXED = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in (RIGHT, OVER, UNDER, PAPER)])
-"""(4, 3) colours 0..255 of what is right, overcured, undercured, and neither cured nor drawn."""
-
-
-def cure_picture(field: DoseRaster, design: Design | None) -> Pixels:
-    """(rows, columns, 3) colour 0..255: right, overcured and undercured shares of each pixel.
-
-    Without a design everything that cures is right.
-    """
-    image = np.empty((*field.grid.shape, 3), np.uint8)
-    for rows in strips(field.grid):
-        image[rows] = _cured_rows(field, design, rows)
-    return image
-
-
-def strips(grid: Grid) -> Iterator[slice]:
-    """The rows of a grid, some at a time: a picture of all of it takes 100 bytes for each pixel meanwhile."""
-    count = max(1, _STRIP // grid.shape[1])
-    for first in range(0, grid.shape[0], count):
-        yield slice(first, min(first + count, grid.shape[0]))
-
-
-def _cured_rows(field: DoseRaster, design: Design | None, rows: slice) -> Pixels:
-    """Some rows of `cure_picture`."""
-    # How steep a dose is in a row follows from those beside it.
-    first, last = max(rows.start - 1, 0), min(rows.stop + 1, field.grid.shape[0])
-    cured = cured_fraction(field.dose[first:last], 1.0)[rows.start - first : rows.stop - first]
-    drawn = cured if design is None else coverage(design, field.grid.part(rows, slice(None)))
-    right = np.minimum(cured, drawn)
-    shares = np.stack([right, cured - right, drawn - right, 1 - np.maximum(cured, drawn)])
-    # Half a unit more, cut off, is the nearest one.
-    mixed = (_MIXED.T @ shares.reshape(4, -1) + 0.5).astype(np.uint8)
-    return mixed.T.reshape(*right.shape, 3)
 
 
 WIDTH = 5.6
@@ -386,7 +286,7 @@ class Axes:
         self._sheet, self._log, self.x, self.y = sheet, log, x, y
         self.left, self.top = left, sheet.height - bottom - height
         self.width, self.height = width, height
-        self._parts: list[str] = []
+        self._parts: list[str | _Pictured] = []
         self._notes: list[tuple[str, float, float, dict[str, object]]] = []
 
     def units(self, xy: Floats) -> Floats:
@@ -409,7 +309,7 @@ class Axes:
     def lines(self, xy: Floats, first: Bools, pen: Line) -> None:
         """Lines through points (N, 2); first: (N,) whether a line begins there."""
         if len(xy):
-            self._draw(_path(self._whole(xy), first), "none", pen)
+            self._draw(xy, first, "none", pen)
 
     def pieces(self, ends: Floats, pen: Line) -> None:
         """Lines between pairs of points (N, 2, 2); what goes on from one to the next is one line."""
@@ -427,13 +327,22 @@ class Axes:
 
     def area(self, xy: Floats, fill: str, *, opacity: float | None = None) -> None:
         """The area within points (N, 2)."""
-        self._draw(_path(self._whole(xy), np.arange(len(xy)) == 0), fill, None, opacity)
+        self._draw(xy, np.arange(len(xy)) == 0, fill, None, opacity)
 
     def design(self, design: Design, *, fill: str = "none", pen: Line | None = None) -> None:
-        """A design, filled, or its outline."""
-        rings = [ring for part in design.area.geoms for ring in (part.exterior, *part.interiors)]
-        xy, ring = shapely.get_coordinates(rings, return_index=True)
-        self._draw(_path(self._whole(xy), np.diff(ring, prepend=-1) > 0), fill, pen)
+        """A design, filled, or its outline: as much as is seen of it."""
+        (x0, x1), (y0, y1) = sorted(self.x), sorted(self.y)
+        parts = shapely.get_parts(design.area)
+        low, high = shapely.bounds(parts).reshape(-1, 2, 2).transpose(1, 0, 2)
+        parts = parts[(low < (x1, y1)).all(axis=1) & (high > (x0, y0)).all(axis=1)]
+        if ((low < (x0, y0)) | (high > (x1, y1))).any():  # cut where it is not seen
+            rim = x1 - x0, y1 - y0
+            parts = shapely.get_parts(clipped(parts, x0 - rim[0], y0 - rim[1], x1 + rim[0], y1 + rim[1]))
+            parts = parts[shapely.get_type_id(parts) == shapely.GeometryType.POLYGON]
+        rings = shapely.get_rings(parts)
+        if len(rings):
+            xy, ring = shapely.get_coordinates(rings, return_index=True)
+            self._draw(xy, np.diff(ring, prepend=-1) > 0, fill, pen)
 
     def dots(self, xy: Floats, dot: Dot) -> None:
         """A mark at each point (N, 2)."""
@@ -443,9 +352,7 @@ class Axes:
         """Discs at points (N, 2) as one element; those on each other are one. size: points."""
         if len(xy):
             points = np.unique(np.rint(self.units(xy) / 5).astype(np.int64) * 5, axis=0)
-            d = "".join(f"m{x} {y}h0" for x, y in np.diff(points, axis=0, prepend=0).tolist())
-            style = Line(colour, size).attributes(_TENTHS)
-            self._parts.append(element("path", d=d, fill="none", stroke_linecap="round", **style))
+            self._parts.append(_Discs(points, Line(colour, size)))
 
     def image(self, pixels: Pixels, extent: Box) -> None:
         """A raster (rows, columns, 3), row 0 lowest. extent: (x0, x1, y0, y1) of its outer edges.
@@ -454,13 +361,13 @@ class Axes:
         """
         (x0, x1, y0, y1), (rows, columns) = extent, pixels.shape[:2]
         (left, top), (right, low) = self.units(np.array([[x0, y1], [x1, y0]])).tolist()
-        block = max(1, math.ceil(max(rows, columns) / _SHARPEST))
+        href, block = _raster_uri(pixels[::-1], max(1, math.ceil(max(rows, columns) / SHARPEST)))
         tall, wide = (block * math.ceil(n / block) / n for n in (rows, columns))
         self._parts.append(
             element(
                 "image", x=short(left), y=short(top),
                 width=short(wide * (right - left)), height=short(tall * (low - top)),
-                preserveAspectRatio="none", href=_raster_uri(pixels[::-1], block),
+                preserveAspectRatio="none", href=href,
             )
         )  # fmt: skip
 
@@ -485,11 +392,10 @@ class Axes:
         # What is far outside is nowhere seen; numbers beyond a browser's are not drawn at all.
         return np.rint(np.clip(self.units(xy), -1e6, 1e6)).astype(np.int64)
 
-    def _draw(self, d: str, fill: str, pen: Line | None, opacity: float | None = None) -> None:
-        style = {"fill": fill, "fill_opacity": opacity, **(pen.attributes(_TENTHS) if pen else {})}
-        rule = None if fill == "none" else "evenodd"
-        ends = {"stroke_linecap": "round", "stroke_linejoin": "round"} if pen and not pen.dash else {}
-        self._parts.append(element("path", d=d, fill_rule=rule, **style, **ends))
+    def _draw(
+        self, xy: Floats, first: Bools, fill: str, pen: Line | None, opacity: float | None = None
+    ) -> None:
+        self._parts.append(_Outlines.of(self._whole(xy), first, fill, pen, opacity))
 
     def close(self, x: str = "", y: str = "", *, title: str = "", numbers: bool = True) -> None:
         """Put what was drawn onto the sheet with frame, ticks, labels and title. numbers: along x too."""
@@ -503,10 +409,40 @@ class Axes:
         w, h = self.width, self.height
         box = {"x": short(self.left), "y": short(self.top), "width": short(w), "height": short(h)}
         view = {"viewBox": f"0 0 {short(w * _TENTHS)} {short(h * _TENTHS)}", "preserveAspectRatio": "none"}
-        self._sheet.add(f"<svg{attributes_of({**box, **view})}>{''.join(self._parts)}</svg>")
+        self._sheet.add(f"<svg{attributes_of({**box, **view})}>{''.join(self._elements())}</svg>")
         self._sheet.add(element("rect", **box, fill="none", **Line(FAINT, 0.8).attributes(1)))
         for words, x, y, style in self._notes:
             self._sheet.text(words, x, y, size=_SMALL, **style)
+
+    def _elements(self) -> Iterator[str]:
+        """What was drawn, as elements; of lines and areas that have too many points a picture."""
+        for text, run in groupby(self._parts, key=lambda part: isinstance(part, str)):
+            if text:
+                yield from map(str, run)
+            else:
+                shapes = [part for part in run if not isinstance(part, str)]
+                many = sum(len(one.points) for one in shapes) > _VERTICES
+                yield from [self._picture(shapes)] if many else [one.element() for one in shapes]
+
+    def _picture(self, shapes: Sequence[_Pictured]) -> str:
+        """Shapes over each other as one picture of few colours, clear where there is none."""
+        sides = _TENTHS * np.array([self.height, self.width])
+        scale = SHARPEST / sides.max()
+        while True:
+            rows, columns = np.ceil(scale * sides).astype(int).tolist()
+            index, colours = np.zeros((rows, columns), np.uint8), [PAPER]  # the first one is clear
+            for shape in shapes:
+                for mask, colour in shape.drawn(scale, (rows, columns)):
+                    colours += [] if colour in colours[1:] else [colour]
+                    index[mask] = colours.index(colour, 1)
+            image = Image.fromarray(index)
+            image.putpalette(np.array([rgb(one) for one in colours], np.uint8).tobytes())
+            href = _uri(image, transparency=0)
+            if len(href) <= _LARGEST:
+                break
+            scale /= 2
+        size = {"width": short(columns / scale), "height": short(rows / scale)}
+        return element("image", **size, preserveAspectRatio="none", href=href)
 
     def bare(self, label: str) -> None:
         """Put what was drawn onto the sheet with a frame, and with ticks and a label only below it."""
@@ -564,14 +500,111 @@ class Axes:
         }[side]  # fmt: skip
 
 
+class _Pictured(Protocol):
+    """What is drawn in the units of axes, with points (N, 2)."""
+
+    @property
+    def points(self) -> Indices:
+        """(N, 2)."""
+
+    def element(self) -> str:
+        """As vectors."""
+
+    def drawn(self, scale: float, shape: tuple[int, int]) -> Iterator[tuple[Bools, str]]:
+        """Its pixels in a picture (rows, columns), by colour. scale: pixels of a unit."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Outlines:
+    """Lines, or the outlines of an area. first: (N,) whether one begins at a point."""
+
+    points: Indices
+    first: Bools
+    fill: str
+    pen: Line | None = None
+    opacity: float | None = None
+
+    @classmethod
+    def of(cls, points: Indices, first: Bools, *style: Any) -> _Outlines:
+        """Without points that are their predecessors again."""
+        # A line of no length is drawn as a dot, so that the point after a beginning always stays.
+        moved = np.diff(points, axis=0, prepend=points[:1]).any(axis=1)
+        kept = first | moved | np.append(False, first[:-1])
+        return cls(points[kept], first[kept], *style)
+
+    def element(self) -> str:
+        """As `_Pictured` says."""
+        style: dict[str, object] = {"fill": self.fill, "fill_opacity": self.opacity}
+        if self.pen is not None:
+            style |= self.pen.attributes(_TENTHS)
+            style |= {} if self.pen.dash else {"stroke_linecap": "round", "stroke_linejoin": "round"}
+        rule = None if self.fill == "none" else "evenodd"
+        return element("path", d=_path(self.points, self.first), fill_rule=rule, **style)
+
+    def drawn(self, scale: float, shape: tuple[int, int]) -> Iterator[tuple[Bools, str]]:
+        """As `_Pictured` says; dashes are joined."""
+        xy = scale * self.points
+        if self.fill != "none":
+            yield _inside(xy, self.first, shape), self.fill
+        if self.pen is not None:
+            image = Image.new("1", shape[::-1])
+            draw, width = ImageDraw.Draw(image), max(1, round(self.pen.width * POINT * _TENTHS * scale))
+            for line in np.split(xy, np.flatnonzero(self.first)[1:]):
+                draw.line(line.ravel().tolist() * (1 + (len(line) == 1)), 1, width)
+            yield np.asarray(image), self.pen.colour
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Discs:
+    """Discs at points, as wide as a pen."""
+
+    points: Indices
+    pen: Line
+
+    def element(self) -> str:
+        """As `_Pictured` says."""
+        d = "".join(f"m{x} {y}h0" for x, y in np.diff(self.points, axis=0, prepend=0).tolist())
+        return element("path", d=d, fill="none", stroke_linecap="round", **self.pen.attributes(_TENTHS))
+
+    def drawn(self, scale: float, shape: tuple[int, int]) -> Iterator[tuple[Bools, str]]:
+        """As `_Pictured` says."""
+        at = np.rint(scale * self.points[:, ::-1]).astype(np.int64)
+        radius = self.pen.width * POINT * _TENTHS * scale / 2
+        reach = np.arange(-math.ceil(radius), math.ceil(radius) + 1)
+        mask = np.zeros(shape, dtype=bool)
+        for step in np.stack(np.meshgrid(reach, reach), axis=-1).reshape(-1, 2):
+            if math.hypot(*step) <= radius:
+                row, column = (at + step).T
+                seen = (row >= 0) & (row < shape[0]) & (column >= 0) & (column < shape[1])
+                mask[row[seen], column[seen]] = True
+        yield mask, self.pen.colour
+
+
+def _inside(xy: Floats, first: Bools, shape: tuple[int, int]) -> Bools:
+    """(rows, columns) the pixels in an odd number of rings through points (N, 2), in pixels.
+
+    Each edge changes that for all pixels to the right of where it crosses their row.
+    """
+    begin = np.flatnonzero(first)
+    after = np.arange(1, len(xy) + 1)
+    after[np.append(begin[1:], len(xy)) - 1] = begin  # the last point of a ring goes on to its first
+    (x0, y0), (x1, y1) = xy.T, xy[after].T
+    low, high = (
+        np.clip(np.ceil(end(y0, y1)), 0, shape[0]).astype(np.int64) for end in (np.minimum, np.maximum)
+    )
+    edge, nth = numbered(high - low)
+    row = low[edge] + nth
+    x = x0[edge] + (row - y0[edge]) / (y1 - y0)[edge] * (x1 - x0)[edge]
+    column = np.clip(np.ceil(x), 0, shape[1]).astype(np.int64)
+    crossed = np.zeros((shape[0], shape[1] + 1), np.uint8)
+    np.add.at(crossed, (row, column), 1)
+    return np.asarray(np.cumsum(crossed, axis=1, dtype=np.uint8)[:, :-1] & 1, dtype=bool)
+
+
 def _path(points: Indices, first: Bools) -> str:
-    """Points (N, 2) as the data of a path; a point that is its predecessor again is left out."""
-    begin = first.copy()
-    step = np.diff(points, axis=0, prepend=points[:1])
-    # A line of no length is drawn as a dot, so that the point after a beginning always stays.
-    kept = begin | step.any(axis=1) | np.append(False, begin[:-1])
-    lone = begin & np.append(begin[1:], True)
-    columns = (one[kept].tolist() for one in (points, step, begin, lone))
+    """Points (N, 2) as the data of a path."""
+    lone = first & np.append(first[1:], True)
+    columns = (one.tolist() for one in (points, np.diff(points, axis=0, prepend=0), first, lone))
     return "".join(
         f"M{x} {y}l{'0 0 ' * alone}" if new else f"{dx} {dy} "
         for (x, y), (dx, dy), new, alone in zip(*columns, strict=True)
@@ -620,16 +653,27 @@ def add_key(sheet: Paper, scale: ColourKey, left: float, bottom: float, width: f
     key.bare(scale.label)
 
 
-def _raster_uri(pixels: Pixels, block: int = 1) -> str:
+def _raster_uri(pixels: Pixels, block: int = 1) -> tuple[str, int]:
     """A raster as a PNG in a URI, with a palette where it has so few colours that none is changed by it.
 
-    block: pixels along each side of the squares that become one.
+    block: pixels along each side of the squares that become one. Returns those that do: more where the URI
+    would be too large.
     """
-    image = Image.fromarray(np.ascontiguousarray(pixels)).reduce(block)
-    if image.getcolors(_FEW_COLOURS) is not None:
-        image = image.quantize(_FEW_COLOURS, dither=Image.Dither.NONE)
+    whole = Image.fromarray(np.ascontiguousarray(pixels))
+    while True:
+        image = whole.reduce(block)
+        if image.getcolors(_FEW_COLOURS) is not None:
+            image = image.quantize(_FEW_COLOURS, dither=Image.Dither.NONE)
+        uri = _uri(image)
+        if len(uri) <= _LARGEST:
+            return uri, block
+        block = math.ceil(block * 1.4)
+
+
+def _uri(image: Image.Image, **options: int) -> str:
+    """An image as a PNG in a URI."""
     buffer = BytesIO()
-    image.save(buffer, "PNG")
+    image.save(buffer, "PNG", **options)
     return png_uri(buffer.getvalue())
 
 

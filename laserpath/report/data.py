@@ -28,9 +28,10 @@ from __future__ import annotations
 import base64
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Protocol
 from urllib.parse import quote
 
 import numpy as np
@@ -43,11 +44,14 @@ import gcode
 from laserpath.base.arrays import Bools, Floats
 from laserpath.base.overlay import clipped, crossings
 from laserpath.design.scene import Scene
+from laserpath.design.target import rasterise
 from laserpath.machine import convert
 from laserpath.machine.program import lagged
-from laserpath.measure import inspect
+from laserpath.measure import cured_fraction, inspect
 from laserpath.measure.exposure import Lost, lost_in_motion
+from laserpath.measure.inspection import finer
 from laserpath.physics import optics
+from laserpath.report.canvas import OVER, PAPER, RIGHT, SHARPEST, UNDER, Box, Pixels
 from laserpath.report.wording import kind_of, number
 from laserpath.types import Design, Grid, Machine, Point, Process, Settings, Toolpath
 from laserpath.types.results import Edges, Inspection, Report, Sensitivity
@@ -125,6 +129,111 @@ def _halved(whole: Track, tolerance: float, power: float) -> Track:
     energy = np.add.reduceat(whole.power * np.diff(t), np.flatnonzero(kept[:-1]))
     off = whole.off + float(moved[np.isin(inner, dropped)].max())
     return Track(t[kept], xy[kept], energy / np.diff(t[kept]), off)
+
+
+_STRIP = 1 << 21
+"""Pixels of a picture that are worked on at a time: more take more memory."""
+
+_FINER = 6
+"""Largest factor by which pixels are made smaller. A larger one smooths edges and takes longer to draw."""
+
+
+@dataclass(frozen=True, slots=True)
+class DoseRaster:
+    """dose: (rows, columns) in critical doses, on `grid`."""
+
+    grid: Grid
+    dose: Floats
+
+    @property
+    def extent(self) -> Box:
+        """(x0, x1, y0, y1), mm."""
+        return self.grid.extent
+
+
+class HasDose(Protocol):
+    """Anything with a dose on a grid: a measurement, an unconstrained optimum, an exposed program."""
+
+    @property
+    def grid(self) -> Grid:
+        """The grid of the dose."""
+
+    @property
+    def dose(self) -> Floats:
+        """(rows, columns) mJ/mm²."""
+
+
+def window(exposure: HasDose, box: Box, critical_dose: float, pixels: int) -> DoseRaster:
+    """The dose in `box`, ÷ the critical dose, with about `pixels` or more along its longer side."""
+    grid = exposure.grid
+    rows, columns = grid.shape
+    c0, r0 = np.clip(np.floor(grid.to_pixels(box[:2])).astype(int), 0, (columns - 2, rows - 2))
+    c1, r1 = np.clip(np.ceil(grid.to_pixels(box[2:])).astype(int) + 1, (c0 + 2, r0 + 2), (columns, rows))
+    dose = exposure.dose[r0:r1, c0:c1] / critical_dose
+    part = grid.part(slice(r0, r1), slice(c0, c1))
+    return DoseRaster(*finer(part, dose, min(_FINER, math.ceil(pixels / max(part.shape)))))
+
+
+def coarser(field: DoseRaster) -> DoseRaster:
+    """A raster of no more pixels than a page shows: the mean doses of squares of pixels."""
+    times, (rows, columns) = math.ceil(max(field.grid.shape) / SHARPEST), field.grid.shape
+    if times < 2:
+        return field
+    across, shape = columns // times, (rows // times, columns // times)
+    kept = field.dose[: times * shape[0], : times * across]
+    sums = np.add.reduceat(kept, np.arange(0, times * across, times), axis=1)
+    dose = sums.reshape(shape[0], times, across).mean(axis=1) / times
+    grid, middle = field.grid, field.grid.pitch * (times - 1) / 2
+    return DoseRaster(
+        Grid((grid.origin[0] + middle, grid.origin[1] + middle), times * grid.pitch, shape), dose
+    )
+
+
+def coverage(design: Design, grid: Grid) -> Floats:
+    """(rows, columns) fraction of each pixel that is drawn; the design may reach outside the grid."""
+    x0, x1, y0, y1 = grid.extent
+    inset = grid.pitch * 1e-6
+    area = clipped(design.area, x0 + inset, y0 + inset, x1 - inset, y1 - inset)
+    parts = [g for g in shapely.get_parts(shapely.make_valid(area)) if g.area > 0]
+    polygons = [g for part in parts for g in shapely.get_parts(part) if g.geom_type == "Polygon"]
+    if not polygons:
+        return np.zeros(grid.shape)
+    return rasterise(Design(shapely.MultiPolygon(polygons)), grid).coverage
+
+
+_MIXED = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in (RIGHT, OVER, UNDER, PAPER)])
+"""(4, 3) colours 0..255 of what is right, overcured, undercured, and neither cured nor drawn."""
+
+
+def cure_picture(field: DoseRaster, design: Design | None) -> Pixels:
+    """(rows, columns, 3) colour 0..255: right, overcured and undercured shares of each pixel.
+
+    Without a design everything that cures is right.
+    """
+    image = np.empty((*field.grid.shape, 3), np.uint8)
+    for rows in strips(field.grid):
+        image[rows] = _cured_rows(field, design, rows)
+    return image
+
+
+def strips(grid: Grid) -> Iterator[slice]:
+    """The rows of a grid, some at a time: a picture of all of it takes 100 bytes for each pixel meanwhile."""
+    count = max(1, _STRIP // grid.shape[1])
+    for first in range(0, grid.shape[0], count):
+        yield slice(first, min(first + count, grid.shape[0]))
+
+
+def _cured_rows(field: DoseRaster, design: Design | None, rows: slice) -> Pixels:
+    """Some rows of `cure_picture`."""
+    # How steep a dose is in a row follows from those beside it.
+    first, last = max(rows.start - 1, 0), min(rows.stop + 1, field.grid.shape[0])
+    cured = cured_fraction(field.dose[first:last], 1.0)[rows.start - first : rows.stop - first]
+    drawn = cured if design is None else coverage(design, field.grid.part(rows, slice(None)))
+    right = np.minimum(cured, drawn)
+    shares = np.stack([right, cured - right, drawn - right, 1 - np.maximum(cured, drawn)])
+    # Half a unit more, cut off, is the nearest one.
+    mixed = (_MIXED.T @ shares.reshape(4, -1) + 0.5).astype(np.uint8)
+    return mixed.T.reshape(*right.shape, 3)
 
 
 LISTED = 10

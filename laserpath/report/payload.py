@@ -239,8 +239,9 @@ def _worst_of_each(error: Floats, times: int) -> Indices:
     """(n,) indices of the largest of every `times` neighbours."""
     if times <= 1:
         return np.arange(len(error))
-    starts = np.arange(0, len(error), times)
-    return np.array([s + int(np.argmax(error[s : s + times])) for s in starts])
+    whole = -(-len(error) // times)
+    padded = np.pad(error, (0, whole * times - len(error)), constant_values=-1.0).reshape(whole, times)
+    return times * np.arange(whole) + np.argmax(padded, axis=1)
 
 
 def _track(shown: Track, units: _Units) -> dict[str, Any]:

@@ -39,18 +39,24 @@ from laserpath.report.canvas import (
     Mark,
     Paper,
     add_key,
-    coarser,
     coloured,
-    coverage,
-    cure_picture,
     grown,
     hexes,
     map_sheet,
     rgb,
+)
+from laserpath.report.data import (
+    PageData,
+    Picture,
+    Place,
+    ShownProgram,
+    Track,
+    coarser,
+    coverage,
+    cure_picture,
     strips,
     window,
 )
-from laserpath.report.data import PageData, Picture, Place, ShownProgram, Track
 from laserpath.report.toolpath_svg import DESIGN_FILL, POWER_STOPS, near
 from laserpath.report.wording import focus, latitude
 from laserpath.types import Design, DoseMap, Grid, Machine, Process, Toolpath

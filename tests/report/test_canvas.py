@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from laserpath.report import pictures
+from laserpath.report import canvas, pictures
 from laserpath.report.canvas import (
     CIVIDIS,
     Axes,
@@ -40,7 +40,7 @@ def points(ax: Axes) -> np.ndarray:
     """(N, 2) the points of the last path that was drawn, as its reader follows them."""
     found, at = [], np.zeros(2)
     for x, y, steps in re.findall(
-        r"M(-?\d+) (-?\d+)l((?:-?\d+ -?\d+ )*)", ElementTree.fromstring(ax._parts[-1]).attrib["d"]
+        r"M(-?\d+) (-?\d+)l((?:-?\d+ -?\d+ )*)", ElementTree.fromstring(list(ax._elements())[-1]).attrib["d"]
     ):
         at = np.array([int(x), int(y)])
         found.append(at)
@@ -77,7 +77,7 @@ def test_pieces_that_go_on_are_one_line() -> None:
     ax, xy = made(), np.array([[0.0, 0], [1, 0], [1, 1], [3, 3], [4, 3]])
     pieces = np.stack([xy[:-1], xy[1:]], axis=1)[[0, 1, 3]]
     ax.pieces(pieces, Line())
-    assert ax._parts[-1].count("M") == 2
+    assert list(ax._elements())[-1].count("M") == 2
     assert points(ax).tolist() == np.rint(ax.units(xy[[0, 1, 2, 3, 4]])).tolist()
 
 
@@ -85,8 +85,80 @@ def test_holes_of_a_design_stay_open() -> None:
     ax = made()
     ring = shapely.box(1, 1, 4, 4).difference(shapely.box(2, 2, 3, 3), grid_size=1e-6)
     ax.design(Design(shapely.MultiPolygon([ring])), fill="#123456")
-    assert ax._parts[-1].count("M") == 2
-    assert 'fill-rule="evenodd"' in ax._parts[-1]
+    assert list(ax._elements())[-1].count("M") == 2
+    assert 'fill-rule="evenodd"' in list(ax._elements())[-1]
+
+
+def picture(ax: Axes) -> np.ndarray:
+    """(rows, columns, 4) the last thing drawn, which is a picture over all of the axes, by pixel."""
+    drawn = ElementTree.fromstring(list(ax._elements())[-1]).attrib
+    assert float(drawn["width"]) == pytest.approx(1920, abs=1) and float(drawn["height"]) == pytest.approx(
+        960, abs=1
+    )
+    return np.asarray(Image.open(BytesIO(b64decode(drawn["href"].split(",")[1]))).convert("RGBA"))
+
+
+def middles(ax: Axes, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """x and y, in units of the axes, of the pixels (rows, columns) of a picture of them."""
+    rows, columns = shape[:2]
+    x = np.interp(np.arange(columns) / columns, (0, 1), ax.x)
+    y = np.interp(np.arange(rows) / rows, (0, 1), ax.y[::-1])
+    return np.meshgrid(x, y)
+
+
+def test_what_has_too_many_points_is_a_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An area with a hole, an island in it, lines and dots over it, each in its colour where it is."""
+    monkeypatch.setattr(canvas, "_VERTICES", 10)
+    ax = made()
+    ring = shapely.Point(4, 2.5).buffer(2).difference(shapely.Point(4, 2.5).buffer(1.2), grid_size=1e-6)
+    area = shapely.MultiPolygon([ring, shapely.Point(4, 2.5).buffer(0.5)])
+    ax.design(Design(area), fill="#123456")
+    ax.line(np.array([[7.0, 0.0], [7.0, 5.0]]), Line("#abcdef", 2))
+    ax.specks(np.array([[9.0, 1.0], [9.0, 4.0]]), "#fedcba", 6)
+    shown = picture(ax)
+    x, y = (one[::4, ::4] for one in middles(ax, shown.shape))
+    shown = shown[::4, ::4]
+    near = 0.015  # points are on tenths of CSS pixels, 0.005 apart, and so are pixels
+    inside, rim = (
+        shapely.contains_xy(area, x, y),
+        shapely.distance(area.boundary, shapely.points(x, y)) < near,
+    )
+    assert (shown[~rim & (x < 6.5)][:, 3] > 0).tolist() == inside[~rim & (x < 6.5)].tolist()
+    assert {tuple(one) for one in shown[inside & ~rim]} == {(0x12, 0x34, 0x56, 255)}
+    half = 2 * 96 / 72 / 19.2 / 2
+    line = np.abs(x - 7) < half - near
+    assert {tuple(one) for one in shown[line]} == {(0xAB, 0xCD, 0xEF, 255)}
+    assert not shown[(np.abs(x - 7) > half + near) & (x > 6.5) & (x < 8)][:, 3].any()
+    disc = np.min([np.hypot(x - 9, y - at) for at in (1, 4)], axis=0)
+    radius = 6 * 96 / 72 / 19.2 / 2
+    assert {tuple(one) for one in shown[disc < radius - near]} == {(0xFE, 0xDC, 0xBA, 255)}
+    assert not shown[(disc > radius + near) & (x > 8)][:, 3].any()
+
+
+def test_pictures_are_only_so_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Noise, which no file makes small, and very many lines."""
+    rng = np.random.default_rng(7)
+    monkeypatch.setattr(canvas, "_LARGEST", 40_000)
+    ax = made()
+    ax.image(rng.integers(0, 255, (500, 700, 3), np.uint8), (0, 10, 0, 5))
+    monkeypatch.setattr(canvas, "_VERTICES", 10)
+    ax.line(rng.uniform((0, 0), (10, 5), (3000, 2)), Line())
+    noise, lines = ax._elements()
+    assert len(noise) < 41_000 and len(lines) < 41_000
+    assert picture(ax)[..., 3].any()
+
+
+def test_a_design_is_drawn_where_it_is_seen() -> None:
+    """Of a far part nothing is written, and of one that reaches far beyond the axes only what is near."""
+    teeth = [shapely.box(k, 0, k + 0.5, 3) for k in range(1000)]
+    far = shapely.MultiPolygon([*teeth, shapely.box(-5, 4, 2000, 4.5)])
+    ax, near = made(), made()
+    ax.design(Design(far), pen=Line())
+    near.design(Design(shapely.MultiPolygon([shapely.box(1, 1, 9, 4)])), pen=Line())
+    assert len(list(ax._elements())[-1]) < 10 * len(list(near._elements())[-1])
+    before = made(x=(-20, -10))
+    before.design(Design(far), pen=Line())
+    assert not list(before._elements())
 
 
 def test_words_from_files_stay_words() -> None:
@@ -140,7 +212,7 @@ def test_a_raster_finer_than_a_screen_is_averaged_and_stays_in_its_place() -> No
     ax, pixels = made(), np.zeros((30, 4001, 3), np.uint8)
     pixels[:, 2001:] = 255
     ax.image(pixels, (0.0, 10.0, 0.0, 5.0))
-    drawn = ElementTree.fromstring(ax._parts[-1]).attrib
+    drawn = ElementTree.fromstring(list(ax._elements())[-1]).attrib
     image = np.asarray(Image.open(BytesIO(b64decode(drawn["href"].split(",")[1]))).convert("L"))
     assert image.shape == (10, 1334)
     assert float(drawn["width"]) == pytest.approx(1920 * 4002 / 4001, rel=1e-3)

@@ -14,9 +14,9 @@ from exposures import Job, exposure, make_job, with_figures
 
 from laserpath.design.scene import Scene
 from laserpath.measure import inspect
-from laserpath.report import canvas
-from laserpath.report.canvas import OVER, RIGHT, UNDER, coarser, cure_picture, window
-from laserpath.report.data import LISTED, worst_places
+from laserpath.report import data
+from laserpath.report.canvas import OVER, RIGHT, UNDER
+from laserpath.report.data import LISTED, coarser, cure_picture, window, worst_places
 from laserpath.report.pictures import doses
 from laserpath.report.verdict import Verdict, judge
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
@@ -153,7 +153,7 @@ def test_a_picture_in_strips_is_that_of_the_whole(monkeypatch: pytest.MonkeyPatc
     design = solid(shapely.box(0, 0, 2, 1.3), shapely.Point(2.5, 1).buffer(0.4))
     field = window(exposure(design, PROCESS), (-0.5, -0.5, 3, 2), PROCESS.resin.critical_dose, 100)
     whole = cure_picture(field, design)
-    monkeypatch.setattr(canvas, "_STRIP", 7 * field.grid.shape[1])
+    monkeypatch.setattr(data, "_STRIP", 7 * field.grid.shape[1])
     assert np.abs(cure_picture(field, design).astype(int) - whole).max() <= 1  # by rounding
 
 
@@ -161,13 +161,13 @@ def test_doses_are_counted_in_strips_as_in_the_whole(monkeypatch: pytest.MonkeyP
     job = disc()
     exposed = job.page_data.exposed(job.run)
     whole = doses(exposed)
-    monkeypatch.setattr(canvas, "_STRIP", 7 * exposed.grid.shape[1])
+    monkeypatch.setattr(data, "_STRIP", 7 * exposed.grid.shape[1])
     assert doses(exposed) == whole
 
 
 def test_a_coarser_raster_has_the_mean_doses_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     field = window(exposure(solid(shapely.box(0, 0, 2, 1)), PROCESS), (-1, -1, 3, 2), 0.2, 1)
-    monkeypatch.setattr(canvas, "_SHARPEST", math.ceil(max(field.grid.shape) / 3))
+    monkeypatch.setattr(data, "SHARPEST", math.ceil(max(field.grid.shape) / 3))
     coarse = coarser(field)
     assert coarse.grid.pitch == pytest.approx(3 * field.grid.pitch)
     assert coarse.dose[4, 9] == pytest.approx(field.dose[12:15, 27:30].mean())

@@ -38,8 +38,8 @@ from laserpath.report.canvas import (
     Paper,
     grown,
     map_sheet,
-    window,
 )
+from laserpath.report.data import window
 from laserpath.report.figure_table import ROWS, Shown, cell, keys_of, means_explained
 from laserpath.report.pages import records, versions
 from laserpath.report.pictures import stairs
