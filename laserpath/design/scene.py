@@ -306,6 +306,11 @@ class Scene:
             part.__dict__["target"] = Target(grid, np.zeros(grid.shape, np.float32))
         return part
 
+    def let_go(self) -> None:
+        """Drop what takes much memory; it is made again where it is asked for."""
+        for name in ("target", "sampler"):
+            self.__dict__.pop(name, None)
+
     @cached_property
     def target(self) -> Target:
         """The target coverage of each pixel; raises InputError if the design extends beyond the grid."""

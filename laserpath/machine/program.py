@@ -110,14 +110,14 @@ class ProgramPart:
         run = execute(self._from_rest, self._characters, self.process, self.override)
         return run if self.start is None else replace(run, row=np.maximum(run.row - RESTS, 0))
 
-    @cached_property
+    @property
     def _from_rest(self) -> gcode.Moves:
         """The moves that are executed: the travel from the start, a rest, and the path."""
         path = convert.to_moves(self.path, self.process.machine)
         machine = self.process.machine
         return rested(path, machine, self.start, min(machine.rapid_speed)) if self.start else path
 
-    @cached_property
+    @property
     def _characters(self) -> Indices:
         """(rows,) characters sent for each row of `_from_rest`."""
         sent, usual = self.transmitted, gcode.motion.LINE_CHARACTERS
@@ -135,16 +135,16 @@ class ProgramPart:
     @cached_property
     def motion(self) -> MotionFigures:
         """Times and lengths, including the travel from the start."""
-        machine = self.process.machine
-        free = gcode.motion.profile(self.moves, convert.limits(machine))
+        machine, whole = self.process.machine, self._whole
+        free = gcode.motion.profile(convert.to_moves(whole, machine), convert.limits(machine))
         return MotionFigures.along(
-            self._whole,
+            whole,
             write_time=self.run.write_time,
             lines=self.transmitted.lines if self.transmitted else 0,
             segment_rate=peak_rate(free.duration / free.slowing, machine.look_ahead),
         )
 
-    @cached_property
+    @property
     def _whole(self) -> Toolpath:
         """The path with the travel from the start and the dark move before it, if there is one."""
         if self.start is None:
@@ -152,11 +152,6 @@ class ProgramPart:
         if self.execution is not None:  # the path is that of the file, which may be another tool's
             return from_zero(self.path, self.process.machine, self.start)
         return convert.toolpath_of(self._from_rest, self.process.machine)[0]
-
-    @cached_property
-    def moves(self) -> gcode.Moves:
-        """The moves of the path, the travel from the start included."""
-        return convert.to_moves(self._whole, self.process.machine)
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,6 +220,14 @@ class MachineProgram:
     def bare(self) -> MachineProgram:
         """The same program without its text and without what was computed of it, which take most memory."""
         return replace(self, parts=tuple(replace(part) for part in self.parts), text="")
+
+    @property
+    def exposed(self) -> MachineProgram:
+        """The same program without its text, executed, but without the run: as its print needs it."""
+        parts = tuple(replace(part) for part in self.parts)
+        for part, done in zip(parts, self.parts, strict=True):
+            part.__dict__.update(executed=done.executed, motion=done.motion)
+        return replace(self, parts=parts, text="")
 
     def split(self, rests: Sequence[int]) -> MachineProgram:
         """The same program, split from one part into several.

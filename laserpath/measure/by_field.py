@@ -24,35 +24,47 @@ from laserpath.design.partition import (
     worked_on,
 )
 from laserpath.design.scene import Scene
-from laserpath.design.target import COARSEST, PIXELS_MAX
-from laserpath.measure.edges import errors_at, judged
+from laserpath.design.target import COARSEST
+from laserpath.measure.edges import errors_at, hairs_right, rounded_off
 from laserpath.measure.figures import CuredAreas, print_figures
 from laserpath.physics.resin import path_energy
 from laserpath.types import Grid, Spot, Toolpath
 from laserpath.types.results import Edges, Measurement, MotionFigures
 
+_KEPT = 1 << 25
+"""Pixels up to which the dose of each is kept: more take more memory than the rest of a plan."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LitLines:
-    """Lines that expose. start, end: (N, 2) mm.  energy: (N,) mJ/mm for each of K spots, (K, N)."""
+    """Lines that expose. ends: (N, 2, 2) mm.  energy: (N,) mJ/mm for each of K spots, (K, N)."""
 
-    start: Floats
-    end: Floats
+    ends: Floats
     energy: Floats
 
     @classmethod
     def of(cls, paths: Sequence[Toolpath], spots: Sequence[Spot]) -> LitLines:
         """The lit lines of some paths, for some spots."""
         lit = [path.on & (path.length > 0) for path in paths]
-        start, end = (
-            np.concatenate([path.xy[part][on] for path, on in zip(paths, lit, strict=True)])
-            for part in (slice(None, -1), slice(1, None))
-        )
+        ends = np.empty((sum(int(on.sum()) for on in lit), 2, 2))
+        for k, part in enumerate((slice(None, -1), slice(1, None))):
+            each = [path.xy[part][on] for path, on in zip(paths, lit, strict=True)]
+            np.concatenate(each, out=ends[:, k])
         energy = [
             np.concatenate([path_energy(path, spot)[on] for path, on in zip(paths, lit, strict=True)])
             for spot in spots
         ]
-        return cls(start, end, np.array(energy))
+        return cls(ends, np.array(energy))
+
+    @property
+    def start(self) -> Floats:
+        """(N, 2) mm."""
+        return self.ends[:, 0]
+
+    @property
+    def end(self) -> Floats:
+        """(N, 2) mm."""
+        return self.ends[:, 1]
 
     def within(self, grid: Grid, zero: Floats) -> LitLines:
         """The parts in a grid's window whose zero is at (2,) mm, from there (Liang and Barsky 1984)."""
@@ -67,16 +79,16 @@ class LitLines:
         last = np.min(np.where(still, 1.0, leave), axis=1).clip(max=1.0)
         kept = (first < last) & ~beside.any(axis=1)
         a, way, first, last = a[kept], way[kept], first[kept, None], last[kept, None]
-        return LitLines(a + first * way, a + last * way, self.energy[:, kept])
+        return LitLines(np.stack([a + first * way, a + last * way], axis=1), self.energy[:, kept])
 
     @property
     def xy(self) -> Floats:
         """(2N, 2) mm, the lines as a polyline, with dark ones between."""
-        return np.stack([self.start, self.end], axis=1).reshape(-1, 2)
+        return self.ends.reshape(-1, 2)
 
     def along(self, k: int) -> Floats:
         """(2N − 1,) line energies of spot k along `xy`."""
-        return np.stack([self.energy[k], np.zeros(len(self.start))], axis=1).ravel()[:-1]
+        return np.stack([self.energy[k], np.zeros(len(self.ends))], axis=1).ravel()[:-1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +116,7 @@ class LinesByField:
         """The parts of the lines that are in the window of a field, counted from its origin."""
         k, lines = self.partition.number(field), self.lines
         some = self.order[self.start[k] : self.start[k + 1]]
-        near = LitLines(lines.start[some], lines.end[some], lines.energy[:, some])
+        near = LitLines(lines.ends[some], lines.energy[:, some])
         return near.within(self.partition.window, self.partition.origin(field))
 
 
@@ -112,7 +124,7 @@ class LinesByField:
 class MeasureJob:
     """A field to be measured. lines: near it.  core: its pixels that count.  own: (M,) samples that do.
 
-    shown: those of the core whose dose is kept.
+    shown: those of the core whose dose is kept; None: none is.
     exposures: relative doses at which edges are wanted.  searched: spots whose edges are, the first ones.
     areas: whether areas and dose are, too; then the second spot is the one out of focus.
     """
@@ -121,7 +133,7 @@ class MeasureJob:
     lines: LitLines
     spots: tuple[Spot, ...]
     core: tuple[slice, slice]
-    shown: tuple[slice, slice]
+    shown: tuple[slice, slice] | None
     own: Bools
     exposures: tuple[float, ...]
     searched: int
@@ -132,11 +144,14 @@ class MeasureJob:
 class FieldMeasure:
     """epe, missing: (K, D, m) of K spots and D exposures, at its own samples.
 
-    dose: (rows, columns) of what is shown of its core, f32, in focus.  areas: None if they were not wanted.
+    counted: (m,) each, in focus at relative dose 1, with corners that are rounded off (`edges`).
+    dose: (rows, columns) of what is shown of its core, f32, in focus.
+    areas: None, as these two, if they were not wanted.
     """
 
     epe: Floats
     missing: Bools
+    counted: tuple[Floats, Bools] | None = None
     dose: Floats | None = None
     areas: CuredAreas | None = None
 
@@ -145,7 +160,7 @@ def measure_field(job: MeasureJob) -> FieldMeasure:
     """The doses of a field, and what they print."""
     scene, doses, xy = job.view.scene, [], job.lines.xy
     for k, (spot, given) in enumerate(zip(job.spots, job.view.given, strict=True)):
-        if not len(job.lines.start):
+        if not len(job.lines.ends):
             doses.append(job.view.read(given))
             continue
         path = xy, job.lines.along(k)
@@ -156,20 +171,34 @@ def measure_field(job: MeasureJob) -> FieldMeasure:
     epe, missing = (np.array([one[k][:, job.own] for one in found]) for k in (0, 1))
     if not job.areas:
         return FieldMeasure(epe, missing)
+    shown = np.zeros((0, 0), np.float32) if job.shown is None else doses[0][job.shown].astype(np.float32)
     areas = CuredAreas.of(doses[0], doses[1], scene, job.core)
-    return FieldMeasure(epe, missing, doses[0][job.shown].astype(np.float32), areas)
+    return FieldMeasure(epe, missing, _counted(job, found, doses[0]), shown, areas)
+
+
+def _counted(job: MeasureJob, found: Sequence[tuple[Floats, Bools]], dose: Floats) -> tuple[Floats, Bools]:
+    """As in `FieldMeasure`. found: by `errors_at` for each spot.  dose: (rows, columns) mJ/mm², in focus."""
+    if not found:
+        return np.zeros(0), np.zeros(0, dtype=bool)
+    samples, one = job.view.scene.samples, job.exposures.index(1.0)
+    epe, missing = (part[one] for part in found[0])
+    edges = Edges(samples.xy, samples.normal, epe, missing, samples.corner)
+    counted = rounded_off(edges, dose, job.view.scene)
+    return counted.epe[job.own], counted.missing[job.own]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FieldsMeasured:
     """The exposure of paths by K spots, measured by fields. epe (mm, f32), missing: (K, D, M) at D exposures.
 
+    counted: (M,) each, and areas: as in `FieldMeasure`.
     dose: (rows, columns) mJ/mm² of the first spot, f32, on `grid`, which has every `_every`-th pixel of the
-    scene's.  areas: as in `MeasureJob`.
+    scene's; (0, 0) if it was not to be kept.
     """
 
     epe: Floats
     missing: Bools
+    counted: tuple[Floats, Bools]
     grid: Grid
     dose: Floats
     areas: CuredAreas | None
@@ -185,8 +214,12 @@ class FieldsMeasured:
         *,
         searched: int | None = None,
         areas: bool = True,
+        kept: bool = True,
     ) -> FieldsMeasured:
-        """spots: the first in focus, the second out of it.  searched: as in `MeasureJob`; None: all."""
+        """spots: the first in focus, the second out of it.  searched: as in `MeasureJob`; None: all.
+
+        kept: whether the dose is.
+        """
         partition, lines = partition_of(scene), LitLines.of(paths, spots)
         path = lines.xy
         given = [
@@ -199,7 +232,7 @@ class FieldsMeasured:
             (number, field)
             for number, field in enumerate(partition)
             # Of a very large grid what is empty is left at 0.
-            if every == 1 or partition.draws(field, scene) or len(near_lines.within(field).start)
+            if every == 1 or partition.draws(field, scene) or len(near_lines.within(field).ends)
         ]
 
         def job(number: int, field: PlanField) -> MeasureJob:
@@ -207,19 +240,20 @@ class FieldsMeasured:
             zero, inside = partition.origin(field), near_lines.within(field)
             own = samples.owner[samples.near(field)] == number
             at, core = partition.core(field)
-            shown = tuple(
+            rows, columns = (
                 slice(b.start + -a.start % every, b.stop, every) for a, b in zip(at, core, strict=True)
             )
             seen = tuple(spot.seen_from(zero) for spot in spots)
             return MeasureJob(
-                view, inside, seen, core, (shown[0], shown[1]), own, tuple(exposures), of, areas
+                view, inside, seen, core, (rows, columns) if kept else None, own, tuple(exposures), of, areas
             )
 
         of = len(spots) if searched is None else searched
         shape = of, len(exposures), len(scene.samples.xy)
         epe, missing = np.empty(shape, np.float32), np.empty(shape, dtype=bool)
         grid = scene.grid.part(slice(None, None, every), slice(None, None, every))
-        dose = np.zeros(grid.shape if areas else (0, 0), np.float32)
+        dose = np.zeros(grid.shape if areas and kept else (0, 0), np.float32)
+        counted = np.zeros(shape[2], np.float32), np.zeros(shape[2], dtype=bool)
         parts = []
         jobs = (job(number, field) for number, field in fields)
         answers = worked_on(measure_field, jobs, len(fields))
@@ -227,22 +261,27 @@ class FieldsMeasured:
             mine = samples.own(field)
             if len(mine):
                 epe[..., mine], missing[..., mine] = found.epe, found.missing
-            if found.areas is not None:
-                parts.append(found.areas)
+            if found.areas is None or found.counted is None:
+                continue
+            parts.append(found.areas)
+            if len(mine):
+                counted[0][mine], counted[1][mine] = found.counted
+            if kept:
                 inside, _ = partition.core(field)
                 rows, columns = (slice(-(-one.start // every), -(-one.stop // every)) for one in inside)
                 dose[rows, columns] = found.dose
         areas_of_all = CuredAreas.added(parts) if parts else None
-        return cls(epe, missing, grid, dose, areas_of_all, tuple(exposures))
+        return cls(epe, missing, counted, grid, dose, areas_of_all, tuple(exposures))
 
     def printed(self, scene: Scene, motion: MotionFigures) -> Measurement:
         """The print in focus at relative dose 1. motion: of the program that exposed it."""
         assert self.areas is not None, "areas were not asked for"
         samples, one = scene.samples, self.exposures.index(1.0)
-        epe = self.epe[0, one].astype(np.float64)
-        edges = Edges(samples.xy, samples.normal, epe, self.missing[0, one], samples.corner)
-        worst = judged(edges, self.dose, scene.on(self.grid))
-        figures = print_figures(self.areas, edges, worst, scene)
+        edges, counted = (
+            Edges(samples.xy, samples.normal, epe.astype(np.float64), missing, samples.corner)
+            for epe, missing in ((self.epe[0, one], self.missing[0, one]), self.counted)
+        )
+        figures = print_figures(self.areas, edges, hairs_right(counted, scene), scene)
         return Measurement(figures, motion, self.grid, self.dose, edges)
 
 
@@ -251,6 +290,6 @@ def _every(scene: Scene) -> int:
 
     At `COARSEST` pixels per FWHM a dose is still known between them.
     """
-    if math.prod(scene.grid.shape) <= PIXELS_MAX:
+    if math.prod(scene.grid.shape) <= _KEPT:
         return 1
     return max(1, int(scene.fwhm / scene.grid.pitch / COARSEST + 1e-6))

@@ -74,7 +74,11 @@ class Exposure:
     @cached_property
     def executed(self) -> Measurement:
         """The print with the controller's real speeds and powers; by conversion if the resin has kinetics."""
-        measured = self.of(*self.program.executed_parts)
+        return self.printed()
+
+    def printed(self, *, kept: bool = True) -> Measurement:
+        """`executed`, anew. kept: whether the dose of a design of several fields is."""
+        measured = self.of(*self.program.executed_parts, kept=kept)
         if self.scene.resin.kinetics is None:
             return measured
         from laserpath.measure.conversion import equivalent_dose  # Taichi, which others need not wait for
@@ -87,11 +91,15 @@ class Exposure:
         )  # fmt: skip
         return replace(measured, figures=figures, dose=dose, edges=edges, by_dose=measured)
 
-    def of(self, *paths: Toolpath) -> Measurement:
-        """The measured dose of all paths together, with the times and lengths of the program."""
+    def of(self, *paths: Toolpath, kept: bool = True) -> Measurement:
+        """The measured dose of all paths together, with the times and lengths of the program.
+
+        kept: whether the dose of a design of several fields is: it takes much memory.
+        """
         scene, grid, spot = self.scene, self.scene.grid, self.scene.spot
         if not partition_of(scene).single:
-            found = FieldsMeasured.of(paths, scene, (spot, optics.widened(spot, DEFOCUS)), searched=1)
+            spots = spot, optics.widened(spot, DEFOCUS)
+            found = FieldsMeasured.of(paths, scene, spots, searched=1, kept=kept)
             return found.printed(scene, self.program.motion)
         dose = _dose(paths, grid, spot)
         defocused = _dose(paths, grid, optics.widened(spot, DEFOCUS))

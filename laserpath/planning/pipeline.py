@@ -211,6 +211,8 @@ def _planned(task: Task, solved: Solved, limit: Beside[Limit | None], progress: 
     """The plan of a task that is solved. limit: its unconstrained optimum, which is computed meanwhile."""
     design, spot, solution = task.design, task.scene.spot, solved.solution
     tell(progress, PlanPart.MEASURE)
+    if not task.partition.single:
+        task.overview.let_go()  # fields are measured by themselves
     ended = (f"the optimiser was {solution.result}",) if solution.stopped else ()
     warnings = (*ended, *design.warnings, *too_fine(design, spot), *too_wide(design, task.process))
     warnings = (*warnings, *unfollowed(design, task.process))
@@ -232,21 +234,23 @@ def _finished(start: Toolpath, solution: Solution, task: Task, others: tuple[str
     exposure = Exposure(_program(solution, task, warnings), scene, solution.toolpath)
     widths = sorted({*WIDTHS, settings.blur})
     measured = print_and_window(exposure, widths)
-    first = Exposure(begun(), scene, start).executed
-    del begun  # it holds what the start's execution is made of
+    first = _first(Exposure(begun(), scene, start), measured[0])
+    del begun  # it holds the start's execution
     if worse := worse_than_start(measured[0], first, task):
         solution, warnings = replace(solution, toolpath=start, written=None), (*strong, worse, *others)
         exposure = Exposure(_shipped(start, task, warnings), scene, start)
         measured = print_and_window(exposure, widths)
-    shipped, first = exposure.program, _lasting(first, task)
+    shipped, first = exposure.program, first if task.partition.single else first.without_dose
     check_exposes(shipped.executed, shipped.path, solution.toolpath, design, process, settings)
     result = _reported(exposure, measured, first, solution, task, warnings)
     return Plan(design, process, settings, start, solution, shipped, result)
 
 
-def _lasting(measured: Measurement, task: Task) -> Measurement:
-    """A measurement as a report keeps it: of several fields without the dose, which takes much memory."""
-    return measured if task.partition.single else measured.without_dose
+def _first(start: Exposure, executed: Measurement) -> Measurement:
+    """The print of the start; of a design of several fields with its dose only if that decides."""
+    found = start.printed(kept=False)
+    lost = executed.figures.missing_edges > found.figures.missing_edges
+    return start.printed() if lost and not found.dose.size else found
 
 
 def worse_than_start(executed: Measurement, start: Measurement, task: Task) -> str:
@@ -297,14 +301,14 @@ def _program(solution: Solution, task: Task, warnings: Iterable[str] = ()) -> Ma
 def _meanwhile_shipped(path: Toolpath, task: Task) -> Callable[[], MachineProgram]:
     """What gives the program of a path, which a worker makes and executes meanwhile if there are any."""
     sent = _to_write(path, task)
-    return partial(_executed, sent) if is_alone(len(task.partition)) else meanwhile(_executed, sent)
+    if is_alone(len(task.partition)):
+        return partial(MachineProgram.written, *sent)
+    return meanwhile(_executed, sent)
 
 
 def _executed(sent: tuple[Toolpath, Process, int, Sequence[str]]) -> MachineProgram:
-    """A program without its text, already executed. sent: as of `_to_write`."""
-    program = MachineProgram.written(*sent)
-    _ = program.executed_parts, program.motion  # its parts keep these
-    return replace(program, text="")
+    """A program as its print needs it. sent: as of `_to_write`."""
+    return MachineProgram.written(*sent).exposed
 
 
 def _shipped(path: Toolpath, task: Task, warnings: Iterable[str] = ()) -> MachineProgram:
@@ -332,7 +336,7 @@ def _reported(
     scene, shipped, process = task.scene, exposure.program, task.process
     (executed, window), by_dose = measured, process.resin.kinetics is None
     # Of a resin with kinetics the path is corrected to convert what is drawn: no dose is aimed at.
-    commanded = _lasting(exposure.of(solution.toolpath), task) if by_dose else None
+    commanded = exposure.of(solution.toolpath, kept=False) if by_dose else None
     inspection = inspect(executed, scene)
     edgeless = missing(inspection.edges or executed.edges, scene.fwhm)
     lost = commanded and lost_in_motion(commanded, executed, shipped.path, task.design, process)

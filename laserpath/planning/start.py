@@ -32,6 +32,7 @@ from laserpath.machine.powers import executable, exposing, within_power
 from laserpath.machine.program import MachineProgram, early, joined, with_energies
 from laserpath.physics import optics
 from laserpath.physics.dose import usual_model
+from laserpath.physics.resin import path_energy
 from laserpath.planning.curve import (
     CURVES,
     drawn,
@@ -349,7 +350,9 @@ def _score(path: EnergyPath, executed: Callable[[], Toolpath], task: Task, regio
     scene, process = task.scene, task.process
     objective, model = Objective.of(scene), usual_model(scene.grid, process.spot)
     score: Floats = weight_for(task) / unit_of(task.design, task.machine) * regions.times(path, process)
-    for rows, loss in objective.by_pixel(model.dose(executed())):
+    exposed = executed()
+    dose = model.dose_by_rows(exposed.xy, path_energy(exposed, process.spot))
+    for rows, loss in objective.by_pixel(dose):
         score += np.bincount(regions.nearest[rows].ravel(), loss.ravel(), regions.count)
     return score
 

@@ -148,7 +148,7 @@ class Measurement:
     """The measurement of one exposure. motion: of the program.
 
     dose: (rows, columns) mJ/mm² on `grid`; (0, 0) of the start of a layer or of a design of several fields,
-    and as it is commanded (`without_dose`).
+    and as it is commanded.
 
     by_dose: the measurement of the dose alone, where conversion decides what cures (a resin with kinetics);
     then figures, edges and dose are those of the equivalent dose (`measure.conversion`), but for the bands

@@ -219,7 +219,7 @@ def test_dynamic_power_is_that_of_the_speed_at_the_end_of_each_tick():
 @given(hnp.arrays(np.int64, (6, 2), elements=st.integers(-300, 300)), st.sampled_from([5.0, 40.0]))
 def test_segments_end_at_whole_steps(steps, speed):
     r = run(steps / 80, speed)
-    taken = r.ends(steps / 80) * 80
+    taken = r.path(steps / 80)[1:] * 80
     major = np.abs(np.diff(steps, axis=0)).argmax(axis=1)[r.row]
     np.testing.assert_allclose(taken[np.arange(len(r)), major] % 1 % (1 - 1e-6), 0, atol=1e-6)
     assert (r.duration >= 0).all()
@@ -253,7 +253,7 @@ def test_constant_power_stays_lit_where_the_head_stands_and_dynamic_does_not():
 def test_a_recording_begins_with_the_first_step():
     xyz = np.array([[0, 0, 0], [16.0, 0, 0]])
     r = run(xyz[:, :2], 50.0)
-    first, last = r.stepping(xyz, REAL.steps)
+    first, last = r.stepping(r.path(xyz), REAL.steps)
     assert r.at([first, last], xyz)[:, 0] == pytest.approx([0.5 / STEPS, 16 - 0.5 / STEPS])
     assert 0 < first < 0.01 and r.time - 0.01 < last < r.time
 

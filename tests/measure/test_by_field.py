@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import shapely
@@ -12,6 +14,7 @@ from laserpath.design.partition import Partition
 from laserpath.design.scene import Scene
 from laserpath.measure import DEFOCUS, edge_errors, edges_at, inspect
 from laserpath.measure.by_field import FieldsMeasured, LinesByField, LitLines
+from laserpath.measure.edges import rounded_off
 from laserpath.measure.exposure import Exposure
 from laserpath.measure.figures import cure_figures
 from laserpath.measure.window import print_and_window, process_window
@@ -65,6 +68,16 @@ def test_figures_and_edges_are_those_of_the_whole(scene: Scene, path: Toolpath) 
         assert figures[name] == pytest.approx(value, rel=2e-3, abs=2e-4), name
 
 
+def test_corners_that_are_rounded_off_count_as_in_the_whole(scene: Scene, path: Toolpath) -> None:
+    strong = replace(path, power=3 * path.power)
+    dose = accurate_model(scene.grid, SPOT).dose(strong)
+    edges = edge_errors(dose, scene)
+    rounded = rounded_off(edges, dose, scene)
+    epe, missing = FieldsMeasured.of([strong], scene, (SPOT, optics.widened(SPOT, DEFOCUS))).counted
+    assert (missing == rounded.missing).all() and missing.sum() < edges.missing.sum()
+    assert np.abs(epe - rounded.epe)[~missing].max() < 5e-3 * FWHM
+
+
 @pytest.mark.slow
 def test_a_window_is_that_of_the_whole(scene: Scene, path: Toolpath) -> None:
     doses = (0.9, 1.0, 1.1)
@@ -102,7 +115,9 @@ def test_a_large_exposure_is_measured_by_fields(scene: Scene, path: Toolpath, mo
     measured = Exposure(Program(), scene, path).of(path)
     assert len(calls) == 1
     assert measured.dose.shape == measured.grid.shape == scene.grid.shape
-    monkeypatch.setattr("laserpath.measure.by_field.PIXELS_MAX", 1000)
+    light = Exposure(Program(), scene, path).of(path, kept=False)
+    assert light.figures == measured.figures and light.dose.size == 0
+    monkeypatch.setattr("laserpath.measure.by_field._KEPT", 1000)
     thinned = Exposure(Program(), scene, path).of(path)
     assert thinned.dose.shape == thinned.grid.shape == tuple(-(-n // 2) for n in scene.grid.shape)
     assert inspect(thinned, scene).wrong_outline == pytest.approx(
@@ -113,7 +128,7 @@ def test_a_large_exposure_is_measured_by_fields(scene: Scene, path: Toolpath, mo
 def test_of_a_very_large_grid_every_other_pixel_is_kept(scene: Scene, path: Toolpath, monkeypatch) -> None:
     spots = (SPOT, optics.widened(SPOT, DEFOCUS))
     all_of_it = FieldsMeasured.of([path], scene, spots)
-    monkeypatch.setattr("laserpath.measure.by_field.PIXELS_MAX", 1000)
+    monkeypatch.setattr("laserpath.measure.by_field._KEPT", 1000)
     found = FieldsMeasured.of([path], scene, spots)
     assert found.grid.pitch == 2 * scene.grid.pitch
     assert np.array_equal(found.dose, all_of_it.dose[::2, ::2])
@@ -128,7 +143,7 @@ def test_lines_are_clipped_to_a_window() -> None:
     ends[:20, 1, 0] = ends[:20, 0, 0]  # upright
     ends[20:40, 1, 1] = ends[20:40, 0, 1]  # level
     grid, zero = Grid((0.0, 0.0), 0.1, (11, 16)), np.array([0.3, -0.2])
-    lines = LitLines(ends[:, 0], ends[:, 1], np.ones((1, len(ends))))
+    lines = LitLines(ends, np.ones((1, len(ends))))
     inside = lines.within(grid, zero)
     x0, x1, y0, y1 = grid.extent
     box = shapely.box(x0 + zero[0], y0 + zero[1], x1 + zero[0], y1 + zero[1])
@@ -144,7 +159,7 @@ def test_each_field_finds_its_lines() -> None:
     rng = np.random.default_rng(4)
     start = rng.uniform(-2, 32, (300, 2))
     end = start + rng.normal(0, 1, (300, 2)) * rng.choice([0.05, 1, 12], (300, 1))
-    lines = LitLines(start, end, np.arange(300.0)[None])
+    lines = LitLines(np.stack([start, end], axis=1), np.arange(300.0)[None])
     partition = Partition.of(Grid((0.3, -1.0), FWHM / 3, (700, 1000)), FWHM, 50.0)
     found = LinesByField.of(lines, partition)
     for field in partition:

@@ -195,6 +195,6 @@ class Grbl(BlockPlanner):
         run = planner.plan(moves.xyz, moves.speed, moves.rapid, pauses(moves), sent, self)
         places = planner.places(moves.xyz, self)
         power = run.power(moves.power, moves.speed, moves.dynamic, levels)
-        xyz = np.vstack([places[:1], run.ends(places)])
-        done = Executed(run.row, run.duration, xyz, power, run.stepping(places, self.steps))
+        path = run.path(places)
+        done = Executed(run.row, run.duration, path, power, run.stepping(path, self.steps))
         return planner.on_counted_steps(done, places, np.array(self.steps), longest) if self.stepped else done

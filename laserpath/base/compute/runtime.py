@@ -200,14 +200,14 @@ def return_large_blocks() -> None:
         library.mallopt(_TRIM_THRESHOLD, 128 << 20)
 
 
-def return_freed() -> None:
-    """Give the system back what is free in the heap of a process above 1 GiB, under glibc.
+def return_freed(most: float = 1.0) -> None:
+    """Give the system back what is free in the heap of a process above `most` GiB, under glibc.
 
     Of one that plans many fields it is up to a third. To have it again takes time: a smaller one keeps it.
     """
     with contextlib.suppress(OSError, AttributeError, TypeError, ValueError):
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-        if pages * os.sysconf("SC_PAGE_SIZE") > 1 << 30:
+        if pages * os.sysconf("SC_PAGE_SIZE") > most * (1 << 30):
             ctypes.CDLL(None).malloc_trim(0)
 
 

@@ -406,6 +406,9 @@ _RIM = 64
 _ROWS = 128
 """Rows of nodes at which the far tail is computed at a time: more take more memory."""
 
+_PASSED = 256
+"""Rows that have been read from which they are let go: fewer are copied more often."""
+
 _AT_ONCE = 1 << 17
 """Lines, or points, that add to the far light at a time: more take more memory."""
 
@@ -440,9 +443,10 @@ class TiledEngine:
             def kernel(x: Floats, y: Floats) -> Floats:
                 # Some rows after the other: of all of them it takes several arrays of their size.
                 some = np.array_split(y, ceil(len(y) / _ROWS))
-                return np.concatenate([mean_tail(spot, x, rows, rim / stretched) for rows in some])
+                tails = (mean_tail(spot, x, rows, rim / stretched).astype(DTYPE[precision]) for rows in some)
+                return np.concatenate(list(tails))
 
-            far, near = (SmoothField.of(one, self._ratio, kernel, "f64") for one in (grid, window))
+            far, near = (SmoothField.of(one, self._ratio, kernel, precision) for one in (grid, window))
             self._tails = far, near
 
     def spread(self, xy: Floats, energy: Floats) -> Floats:
@@ -520,18 +524,27 @@ class TiledDose:
         order, start: of what may reach each tile, as in `by_cell`.
         """
         self._engine, self._points, self._far, self._order, self._start = engine, points, far, order, start
-        self._rows: dict[int, Floats] = {}
+        self._rows: dict[int, tuple[int, Floats]] = {}  # from which row on, of a row of tiles
         self.shape, self.dtype = engine.grid.shape, np.dtype(DTYPE[engine.precision])
 
-    def __getitem__(self, window: tuple[slice, slice]) -> Floats:
-        """A copy of a part of it. window: slices of rows and columns, of step 1."""
-        side, (first, last, _) = self._engine.side[0], window[0].indices(self.shape[0])
+    def __getitem__(self, window: slice | tuple[slice, slice]) -> Floats:
+        """A copy of a part of it. window: slices of rows, and of columns, of step 1."""
+        rows, columns = window if isinstance(window, tuple) else (window, slice(None))
+        side, (first, last, _) = self._engine.side[0], rows.indices(self.shape[0])
         if last <= first:
-            return np.zeros((0, self.shape[1]), self.dtype)[:, window[1]]
+            return np.zeros((0, self.shape[1]), self.dtype)[:, columns]
         known, self._rows = self._rows, {}
+        found = []
         for k in range(first // side, (last - 1) // side + 1):
-            self._rows[k] = known[k] if k in known else self._row(k)
-        found = [one[max(first - k * side, 0) : last - k * side, window[1]] for k, one in self._rows.items()]
+            zero = k * side
+            wanted = max(first - zero, 0)
+            begin, rows_of_tiles = known.pop(k, (wanted + 1, None))
+            if rows_of_tiles is None or begin > wanted:
+                begin, rows_of_tiles = 0, self._row(k)
+            if wanted - begin > _PASSED:  # a copy lets go of what has been read
+                begin, rows_of_tiles = wanted, rows_of_tiles[wanted - begin :].copy()
+            self._rows[k] = begin, rows_of_tiles
+            found.append(rows_of_tiles[wanted - begin : last - zero - begin, columns])
         return np.concatenate(found)
 
     @property

@@ -48,6 +48,7 @@ from laserpath.base.compute.beside import pool
 from laserpath.base.compute.runtime import cpu_count
 from laserpath.base.errors import InputError
 from laserpath.design.scene import PassingSampler, Sampler, Scene
+from laserpath.physics.dose import TiledDose
 
 _ROUNDING, _FLATTEST = 0.003, 0.5
 """δ, FWHM: a larger value gives errors below it less weight.  Least s: a larger one lowers the pull of edges
@@ -340,7 +341,7 @@ class Objective:
         steep *= self.share
         return self.share * loss
 
-    def by_pixel(self, dose: Floats) -> Iterator[tuple[slice, Floats]]:
+    def by_pixel(self, dose: Floats | TiledDose) -> Iterator[tuple[slice, Floats]]:
         """Rows of a dose (rows, columns), strip by strip, and the contribution of each pixel to L."""
         for rows in _strips(dose):
             u, coverage = dose[rows] / self.scene.critical_dose, self.scene.target.coverage[rows]
@@ -358,10 +359,10 @@ class Objective:
         return float(loss + OVER_DOSE_WEIGHT * over.add(dose, slope))
 
 
-def _strips(dose: Floats) -> list[slice]:
+def _strips(dose: Floats | TiledDose) -> list[slice]:
     """Some rows after the other, of as many pixels as one thread takes at a time."""
     step = max(1, _STRIP_PIXELS // dose.shape[1])
-    return [slice(first, first + step) for first in range(0, len(dose), step)]
+    return [slice(first, first + step) for first in range(0, dose.shape[0], step)]
 
 
 def _each(work: Callable[[slice], Any], strips: Sequence[slice]) -> Iterable[Any]:
