@@ -7,6 +7,7 @@ names that the pages use, and with a laserpath.toml that makes planning short, a
 from __future__ import annotations
 
 import ast
+import importlib
 import importlib.util
 import re
 import shlex
@@ -336,6 +337,21 @@ def test_the_command_that_needs_inkscape_runs(
 def test_every_command_is_in_the_docs() -> None:
     shown = {words[1] for page in PAGES for c in commands(page) if len(words := c.split()) > 1}
     assert set(COMMANDS) <= shown
+
+
+SCRIPTS = sorted(
+    {*ROOT.glob("docs/**/*.py"), *ROOT.glob("tests/bench/*.py"), *ROOT.glob("tests/compare/*.py")}
+)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
+def test_what_a_script_takes_from_here_is_there(script: Path) -> None:
+    """They take minutes to run, so that nothing else tells when a name has moved."""
+    for node in ast.walk(ast.parse(script.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in ("laserpath", "gcode"):
+            module = importlib.import_module(str(node.module))
+            for name in (alias.name for alias in node.names):
+                assert hasattr(module, name) or importlib.util.find_spec(f"{node.module}.{name}"), name
 
 
 def test_the_pages_are_in_the_site() -> None:

@@ -26,7 +26,8 @@ sys.path[:0] = [str(DOCS.parent / "tests" / folder) for folder in ("", "compare"
 from exposed import Compared, Print, compare  # noqa: E402
 
 from laserpath import Design, Process, Settings  # noqa: E402
-from laserpath.report.canvas import OVER, RIGHT, UNDER, Box, cure_picture, grown, window  # noqa: E402
+from laserpath.report.canvas import OVER, RIGHT, UNDER, Box, grown  # noqa: E402
+from laserpath.report.data import cure_picture, window  # noqa: E402
 
 DESIGN = DOCS.parent / "samples" / "pcb.svg"
 SHOWN: Box = (4.5, 3.1, 6.1, 4.7)
@@ -82,9 +83,8 @@ def exposure(ax: Axes, board: Compared, one: Print, title: str) -> None:
     spot, resin = board.process.spot, board.process.resin
     dose = SimpleNamespace(grid=board.target.grid, dose=one.dose)
     field = window(dose, grown(SHOWN, spot.fwhm), resin.critical_dose, PIXELS)
-    ax.imshow(
-        cure_picture(field, board.design), origin="lower", extent=field.extent, interpolation="bilinear"
-    )
+    picture, extent = cure_picture(field, board.design)
+    ax.imshow(picture, origin="lower", extent=extent, interpolation="bilinear")
     for polygon in board.design.area.geoms:
         for ring in (polygon.exterior, *polygon.interiors):
             ax.plot(*shapely.get_coordinates(ring).T, color=INK, lw=1)

@@ -25,7 +25,8 @@ from laserpath.design.scene import Scene
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram
 from laserpath.measure.exposure import Exposure
-from laserpath.report.canvas import OVER, RIGHT, UNDER, Box, cure_picture, grown, window
+from laserpath.report.canvas import OVER, RIGHT, UNDER, Box, grown
+from laserpath.report.data import cure_picture, window
 from laserpath.types.results import Edges, Measurement
 
 DOCS = Path(__file__).parents[1]
@@ -90,8 +91,8 @@ def draw(plan: Plan, shown: dict[str, Measurement], square: Box) -> None:
 def exposure(ax: Axes, plan: Plan, one: Measurement, square: Box) -> None:
     """What will cure in the square, and the design's outline."""
     field = window(one, grown(square, plan.process.spot.fwhm), plan.process.resin.critical_dose, PIXELS)
-    picture = cure_picture(field, plan.design)
-    ax.imshow(picture, origin="lower", extent=field.extent, interpolation="bilinear")
+    picture, extent = cure_picture(field, plan.design)
+    ax.imshow(picture, origin="lower", extent=extent, interpolation="bilinear")
     for ring in rings(plan):
         ax.plot(*ring.T, color=INK, lw=1.2)
     ax.set(xlim=square[::2], ylim=square[1::2], xticks=[], yticks=[])

@@ -14,7 +14,8 @@ from matplotlib import pyplot as plt
 
 import laserpath
 from laserpath import Plan, Process, Settings, Spot
-from laserpath.report.canvas import cure_picture, grown, window
+from laserpath.report.canvas import grown
+from laserpath.report.data import cure_picture, window
 
 DOCS = Path(__file__).parents[1]
 SAMPLES = DOCS.parent / "samples"
@@ -46,8 +47,8 @@ def draw(name: str, plans: dict[str, Plan], box: tuple[float, float, float, floa
     for ax, (title, plan) in zip(axes, plans.items(), strict=True):
         executed, fwhm = plan.report.executed, plan.process.spot.fwhm
         field = window(executed, grown(box, fwhm), plan.process.resin.critical_dose, 700)
-        picture = cure_picture(field, plan.design)
-        ax.imshow(picture, origin="lower", extent=field.extent, interpolation="bilinear")
+        picture, extent = cure_picture(field, plan.design)
+        ax.imshow(picture, origin="lower", extent=extent, interpolation="bilinear")
         ax.set(xlim=box[::2], ylim=box[1::2], title=title, xticks=[], yticks=[])
     figure.savefig(DOCS / "img" / name, dpi=110)
     plt.close(figure)

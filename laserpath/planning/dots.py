@@ -48,6 +48,9 @@ _RUN_OUT_FWHM = 0.5
 _PARTS = 8
 """Points that stand for a dot: more give its peak more exactly."""
 
+_BEFORE = 100
+"""Moves before a last stroke with which it is executed: more than any planner looks ahead."""
+
 _BRIEF = 3.0
 """Segments of GRBL that a last stroke may last without such a move: with more, fewer plans have one."""
 
@@ -207,8 +210,10 @@ def run_out(path: Toolpath, task: Task) -> Toolpath:
     if not task.follows:
         if path.length[first:last].sum() > furthest:
             return path
-        moves = convert.to_moves(path, machine)
-        if gcode.motion.execute(moves, controller).durations(len(moves))[first:last].sum() > brief:
+        before = max(first - _BEFORE, 0)
+        moves = convert.to_moves(path.cut(before, last), machine)
+        duration = gcode.motion.execute(moves, controller).durations(len(moves))
+        if duration[first - before :].sum() > brief:
             return path
     way *= _RUN_OUT_FWHM * task.scene.fwhm / np.hypot(*way)
     end = np.clip(path.xy[last] + way, *bounds_of(task))

@@ -36,6 +36,7 @@ from urllib.parse import quote
 
 import numpy as np
 import shapely
+from PIL import Image
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
@@ -205,20 +206,24 @@ _MIXED = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in
 """(4, 3) colours 0..255 of what is right, overcured, undercured, and neither cured nor drawn."""
 
 
-def cure_picture(field: DoseRaster, design: Design | None) -> Pixels:
-    """(rows, columns, 3) colour 0..255: right, overcured and undercured shares of each pixel.
+def cure_picture(field: DoseRaster, design: Design | None) -> tuple[Pixels, Box]:
+    """(rows, columns, 3) colour 0..255: right, overcured and undercured shares of each pixel; and its extent.
 
-    Without a design everything that cures is right.
+    Without a design everything that cures is right. Of more pixels than a page shows squares are averaged.
     """
-    image = np.empty((*field.grid.shape, 3), np.uint8)
-    for rows in strips(field.grid):
-        image[rows] = _cured_rows(field, design, rows)
-    return image
+    block = math.ceil(max(field.grid.shape) / SHARPEST)
+    rows, columns = (block * (n // block) for n in field.grid.shape)
+    image = np.empty((rows // block, columns // block, 3), np.uint8)
+    grid = field.grid.part(slice(rows), slice(columns))
+    for some in strips(grid, block):
+        colours = Image.fromarray(_cured_rows(field, design, some)[:, :columns])
+        image[some.start // block : some.stop // block] = np.asarray(colours.reduce(block))
+    return image, grid.extent
 
 
-def strips(grid: Grid) -> Iterator[slice]:
-    """The rows of a grid, some at a time: a picture of all of it takes 100 bytes for each pixel meanwhile."""
-    count = max(1, _STRIP // grid.shape[1])
+def strips(grid: Grid, block: int = 1) -> Iterator[slice]:
+    """Rows of a grid, a multiple of `block` at a time: a picture of all takes 100 bytes a pixel meanwhile."""
+    count = block * max(1, _STRIP // grid.shape[1] // block)
     for first in range(0, grid.shape[0], count):
         yield slice(first, min(first + count, grid.shape[0]))
 

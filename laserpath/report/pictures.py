@@ -401,7 +401,7 @@ def _cure_sheet(
     box = grown(around, _RIM_FWHM * optics.fwhm(process.spot))
     field = window(exposure, box, process.resin.critical_dose, _PIXELS)
     sheet, ax = map_sheet(box, below=below)
-    ax.image(cure_picture(field, design), field.extent)
+    ax.image(*cure_picture(field, design))
     return sheet, ax
 
 
@@ -431,7 +431,7 @@ def zooms(exposed: ShownProgram, design: Design, places: Sequence[Place], done: 
         at = (0.55 + column * (side + 0.65), 0.72 + row * (side + 0.62), side, side)
         ax = Axes(sheet, at, (x0, x1), (y0, y1))
         field = window(exposed, box, critical, _PIXELS // 3)
-        ax.image(cure_picture(field, design), field.extent)
+        ax.image(*cure_picture(field, design))
         ax.design(design, pen=Line("#000000", 0.9))
         _add_lines(ax, exposed.toolpath, box)
         ax.dots(np.array([place.xy]), Dot("o", "none", 9, Line(INK)))

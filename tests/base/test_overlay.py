@@ -102,6 +102,20 @@ def test_what_lies_apart_is_not_overlaid() -> None:
     assert overlay.minus(whole, shapely.box(-1, -1, 3, 1)).area == pytest.approx(whole.area * 9998 / 10000)
 
 
+def test_parts_grow_and_shrink_as_the_whole() -> None:
+    """Squares of which some meet when they grow, and one with a hole that closes."""
+    squares = [shapely.box(x, 0, x + 1, 1) for x in (0.0, 1.3, 4.0)]
+    ring = shapely.Polygon(
+        shapely.box(7, 0, 9, 2).exterior, [shapely.box(7.8, 0.8, 8.1, 1.1).exterior.coords]
+    )
+    area = shapely.MultiPolygon([*squares, ring])
+    for by in (0.2, -0.2, -0.6):
+        whole = area.buffer(by, join_style="mitre")
+        assert differing_area(overlay.grown(area, by), whole) < 1e-9
+    assert len(shapely.get_parts(overlay.grown(area, 0.2))) == 3
+    assert overlay.grown(overlay.EMPTY, 0.2).is_empty and overlay.grown(area, -2.0).is_empty
+
+
 @given(st.integers(1, 300), st.floats(0.1, 3.0), st.integers(0, 99))
 @examples(20)
 def test_groups_are_the_parts_of_the_union(n: int, size: float, seed: int) -> None:

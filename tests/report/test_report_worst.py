@@ -138,7 +138,7 @@ def test_colours_share_the_area_as_the_figures_do() -> None:
     design = solid(shapely.box(0, 0, 2, 2))
     exposed = exposure(design, PROCESS, 2.6)
     field = window(exposed, (-0.5, -0.5, 2.5, 2.5), PROCESS.resin.critical_dose, 100)
-    image = cure_picture(field, design)
+    image, _ = cure_picture(field, design)
     pixel = field.grid.pixel_area
 
     def area(colour: str) -> float:
@@ -152,9 +152,24 @@ def test_colours_share_the_area_as_the_figures_do() -> None:
 def test_a_picture_in_strips_is_that_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     design = solid(shapely.box(0, 0, 2, 1.3), shapely.Point(2.5, 1).buffer(0.4))
     field = window(exposure(design, PROCESS), (-0.5, -0.5, 3, 2), PROCESS.resin.critical_dose, 100)
-    whole = cure_picture(field, design)
+    whole, _ = cure_picture(field, design)
     monkeypatch.setattr(data, "_STRIP", 7 * field.grid.shape[1])
-    assert np.abs(cure_picture(field, design).astype(int) - whole).max() <= 1  # by rounding
+    assert np.abs(cure_picture(field, design)[0].astype(int) - whole).max() <= 1  # by rounding
+
+
+def test_a_picture_of_many_pixels_is_averaged_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    design = solid(shapely.box(0, 0, 2, 1.3), shapely.Point(2.5, 1).buffer(0.4))
+    field = window(exposure(design, PROCESS), (-0.5, -0.5, 3, 2), PROCESS.resin.critical_dose, 100)
+    whole, (x0, _, y0, _) = cure_picture(field, design)
+    monkeypatch.setattr(data, "SHARPEST", math.ceil(max(field.grid.shape) / 3))
+    monkeypatch.setattr(data, "_STRIP", 8 * field.grid.shape[1])
+    few, (u0, u1, v0, v1) = cure_picture(field, design)
+    rows, columns = (3 * n for n in few.shape[:2])
+    assert (rows, columns) == tuple(n // 3 * 3 for n in whole.shape[:2])
+    means = whole[:rows, :columns].reshape(rows // 3, 3, columns // 3, 3, 3).mean(axis=(1, 3))
+    assert np.abs(few - means).max() <= 1  # by rounding
+    assert (u0, v0) == (x0, y0)
+    assert (u1 - u0, v1 - v0) == pytest.approx((columns * field.grid.pitch, rows * field.grid.pitch))
 
 
 def test_doses_are_counted_in_strips_as_in_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:

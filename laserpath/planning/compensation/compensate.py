@@ -255,7 +255,7 @@ def learned(
     )
     if convert.strokes_move(machine, task.scene.fwhm):
         return LearnedProgram(program, refined.stopped)
-    stopped = tell(progress, PlanPart.LEVELS) or refined.stopped
+    stopped, printed = tell(progress, PlanPart.LEVELS) or refined.stopped, None
     if stopped or task.follows or convert.controller(machine).impulses is not None:
         done = LearnedProgram(_levelled(program, task), stopped)
     else:
@@ -264,10 +264,10 @@ def learned(
         if not waits:
             program = _levelled(program, task)
             printed = _Print.of(program, task)
-        done = _placed(program, printed, task, (objective, time_weight), progress)
+        done, printed = _placed(program, printed, task, (objective, time_weight), progress)
         if waits and done.program is program:  # stopped, or no place was better
-            done = replace(done, program=_levelled(program, task))
-    return replace(done, program=_without_lost_dots(done.program, task))
+            done, printed = replace(done, program=_levelled(program, task)), None
+    return replace(done, program=_without_lost_dots(done.program, printed, task))
 
 
 def _delivering(moves: gcode.Moves, task: Task) -> tuple[MachineProgram, _Print | None]:
@@ -348,20 +348,23 @@ def _is_bearable(brightest: float, task: Task) -> bool:
     return bool(brightest <= _BRIGHTEST * task.scene.resin.over_dose)
 
 
-def _without_lost_dots(program: MachineProgram, task: Task) -> MachineProgram:
+def _without_lost_dots(program: MachineProgram, printed: _Print | None, task: Task) -> MachineProgram:
     """The program with lost dots slower, and so brighter, if fewer edges are missing then.
+
+    printed: by it, if that is known.
 
     Nothing is left of a dot below the critical dose, which is far worse than its edge error tells; and where
     the power is a few levels, the next one is too bright.
     """
     (part,) = program.parts
-    lost = _lost_dots(program, task)
-    if not lost:
+    if printed is None and dots_of(part.path, _LOST_DOT_FWHM * task.scene.fwhm):
+        printed = _Print.of(program, task)
+    if printed is None or not printed.lost:
         return program
-    best, fewest = program, _Print.of(program, task).gone
+    best, fewest = program, printed.gone
     for share in _SLOWER:
         speed = part.path.speed.copy()
-        for first, last in lost:
+        for first, last in printed.lost:
             speed[first:last] *= share
         moves = convert.to_moves(replace(part.path, speed=speed), task.machine)
         other = MachineProgram.of_moves(moves, task.process)
@@ -370,20 +373,20 @@ def _without_lost_dots(program: MachineProgram, task: Task) -> MachineProgram:
     return best
 
 
-def _lost_dots(program: MachineProgram, task: Task) -> list[tuple[int, int]]:
-    """First move and end of each dot whose middle stays below the critical dose, as executed, or which has no
+def _lost_dots(path: Toolpath, dose: Floats, missing: Bools, task: Task) -> list[tuple[int, int]]:
+    """First move and end of each dot of a path whose middle stays below the critical dose, or which has no
     edge at some of the outline's points around it.
+
+    dose: (rows, columns) mJ/mm², as executed.  missing: (M,) edges along the normals.
     """
-    (part,) = program.parts
-    scene, path = task.overview, part.path
+    scene = task.overview
     dots = dots_of(path, _LOST_DOT_FWHM * scene.fwhm)
     if not dots:
         return []
-    dose = _dose_of(program, task)
     middle = np.array([path.xy[first : last + 1].mean(axis=0) for first, last in dots])
     column, row = np.rint(scene.grid.to_pixels(middle)).astype(np.int64).T
     dark = dose[row, column] < scene.critical_dose
-    edgeless = scene.samples.xy[edge_errors(dose, scene).missing]
+    edgeless = scene.samples.xy[missing]
     if len(edgeless):
         dark |= cKDTree(edgeless).query(middle)[0] <= _LOST_DOT_FWHM * scene.fwhm
     return [dot for dot, is_dark in zip(dots, dark, strict=True) if is_dark]
@@ -395,8 +398,8 @@ def _placed(
     task: Task,
     loss: tuple[Objective, float],
     progress: Listener | None,
-) -> LearnedProgram:
-    """The best program of all rounds of motor steps and powers, or of those before a stop by the user.
+) -> tuple[LearnedProgram, _Print]:
+    """The best program of all rounds of steps and powers, or of those before a stop by the user; its print.
 
     printed: by the program.  loss: of its dose, and the weight of its write time.
     """
@@ -406,7 +409,7 @@ def _placed(
     rounds = ROUNDS[task.settings.quality]
     for k in range(rounds):
         if tell(progress, PlanPart.PLACE, k, rounds):
-            return LearnedProgram(best, stopped=True)
+            return LearnedProgram(best, stopped=True), printed
         moved = _levelled(best_places(moved, task, objective.edge_weight, time_weight), task)
         now = _Print.of(moved, task)
         if not now.shows_as_much_as(printed, task):
@@ -417,7 +420,7 @@ def _placed(
             now.shows_as_much_as(printed, task)
         ):
             best, printed = moved, now
-    return LearnedProgram(best, stopped=tell(progress, PlanPart.PLACE, rounds, rounds))
+    return LearnedProgram(best, stopped=tell(progress, PlanPart.PLACE, rounds, rounds)), printed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -426,7 +429,7 @@ class _Print:
     other than at rounded corners.
 
     brightest: its largest dose ÷ critical.  bright: (K, 2) mm, places that are too bright to be shipped.
-    time: write time in units of the term of the write time.
+    time: write time in units of the term of the write time.  lost: dots, as of `_lost_dots`.
     """
 
     error: float
@@ -434,6 +437,7 @@ class _Print:
     brightest: float
     bright: Floats
     time: float
+    lost: list[tuple[int, int]]
 
     @classmethod
     def of(cls, program: MachineProgram, task: Task) -> _Print:
@@ -441,7 +445,9 @@ class _Print:
         path, seconds = bare.executed, bare.run.write_time
         del bare  # what they are computed from takes more memory than the dose
         scene, dose = task.overview, task.overview_model.dose(path)
-        missing = rounded_off(edge_errors(dose, scene), dose, scene).missing
+        edges = edge_errors(dose, scene)
+        missing = rounded_off(edges, dose, scene).missing
+        lost = _lost_dots(program.path, dose, edges.missing, task)
         dose /= dose.dtype.type(scene.critical_dose)
         rows, columns = np.nonzero(dose > _BRIGHTEST * task.scene.resin.over_dose)
         return cls(
@@ -450,6 +456,7 @@ class _Print:
             brightest=float(dose.max()),
             bright=scene.grid.of_pixels(np.column_stack([columns, rows])),
             time=seconds / unit_of(task.design, task.machine),
+            lost=lost,
         )
 
     @property
