@@ -23,6 +23,7 @@ from scipy.spatial import cKDTree
 
 import gcode
 from laserpath.base.arrays import Bools, Floats, Indices, ends_of, tiles
+from laserpath.base.compute.runtime import return_freed
 from laserpath.base.compute.workers import meanwhile
 from laserpath.base.errors import InputError
 from laserpath.base.plan_steps import PlanPart
@@ -135,6 +136,7 @@ def start_curve(task: Task, progress: Callable[[Progress], None] | None = None) 
         for k, candidate in enumerate(every):
             listen = share_of(progress, k * ITERATIONS_EACH, CANDIDATES * ITERATIONS_EACH)
             strokes = CURVES[candidate.settings.initial](design, process, candidate.settings)
+            return_freed()  # which is much after curves of thousands of islands
             if strokes and not any(_alike(strokes, trial.strokes) for trial in tried):
                 path = drawn(order(strokes), process, candidate.settings)
                 _ = [trial.score for trial in tried]  # the worker has executed them meanwhile
