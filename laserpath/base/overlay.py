@@ -81,7 +81,7 @@ def _both_kept(overlay: Callable[..., BaseGeometry], a: BaseGeometry, b: BaseGeo
     return _collected([areas(_overlaid(overlay, near, beside)), *apart, *away])
 
 
-def grown(area: BaseGeometry, by: float) -> BaseGeometry:
+def buffered(area: BaseGeometry, by: float) -> BaseGeometry:
     """The area grown by some mm, or shrunk by a negative number, with mitred corners.
 
     Part by part: of thousands of parts at once GEOS takes over a kilobyte a vertex, and longer.

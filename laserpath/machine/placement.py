@@ -24,7 +24,7 @@ from shapely import affinity
 
 from laserpath.base import quantities
 from laserpath.base.errors import InputError, figure
-from laserpath.base.overlay import grown, minus, valid
+from laserpath.base.overlay import buffered, minus, valid
 from laserpath.physics import optics
 from laserpath.types import Alignment, Design, Machine, Point, Resin, Spot
 from laserpath.types.drawing import DrawnLines
@@ -248,9 +248,9 @@ def check_fits(
 def too_fine(design: Design, spot: Spot) -> tuple[str, ...]:
     """A sentence each for features and for gaps narrower than half the spot, with the largest places."""
     reach = _NARROW_FWHM / 2 * optics.fwhm(spot)
-    opened = grown(grown(design.area, -reach), reach * 1.001)
+    opened = buffered(buffered(design.area, -reach), reach * 1.001)
     lost = minus(design.area, opened)
-    closed = grown(grown(design.area, reach), -reach * 1.001)
+    closed = buffered(buffered(design.area, reach), -reach * 1.001)
     filled = minus(closed, design.area)
     # Slivers along slanted edges come from rounding; whole islands and holes count, however small.
     smallest = 0.02 * optics.fwhm(spot) ** 2

@@ -222,8 +222,8 @@ class MachineProgram:
         return replace(self, parts=tuple(replace(part) for part in self.parts), text="")
 
     @property
-    def exposed(self) -> MachineProgram:
-        """The same program without its text, executed, but without the run: as its print needs it."""
+    def without_run(self) -> MachineProgram:
+        """The same program executed, without its text and the run that its print does not need."""
         parts = tuple(replace(part) for part in self.parts)
         for part, done in zip(parts, self.parts, strict=True):
             part.__dict__.update(executed=done.executed, motion=done.motion)

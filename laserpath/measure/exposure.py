@@ -89,7 +89,9 @@ class Exposure:
             cure_figures(dose, dose, edges, self.scene),
             pv_band=known.pv_band, pv_defocus=known.pv_defocus, dose_max=known.dose_max,
         )  # fmt: skip
-        return replace(measured, figures=figures, dose=dose, edges=edges, by_dose=measured)
+        return replace(
+            measured, figures=figures, grid=self.scene.grid, dose=dose, edges=edges, by_dose=measured
+        )
 
     def of(self, *paths: Toolpath, kept: bool = True) -> Measurement:
         """The measured dose of all paths together, with the times and lengths of the program.

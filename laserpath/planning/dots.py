@@ -49,7 +49,8 @@ _PARTS = 8
 """Points that stand for a dot: more give its peak more exactly."""
 
 _BEFORE = 100
-"""Moves before a last stroke with which it is executed: more than any planner looks ahead."""
+"""Moves before a last stroke with which it is executed, in which the head is at speed again: of all of a long
+path that takes a second."""
 
 _BRIEF = 3.0
 """Segments of GRBL that a last stroke may last without such a move: with more, fewer plans have one."""

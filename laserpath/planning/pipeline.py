@@ -234,23 +234,28 @@ def _finished(start: Toolpath, solution: Solution, task: Task, others: tuple[str
     exposure = Exposure(_program(solution, task, warnings), scene, solution.toolpath)
     widths = sorted({*WIDTHS, settings.blur})
     measured = print_and_window(exposure, widths)
-    first = _first(Exposure(begun(), scene, start), measured[0])
+    first = _first(Exposure(begun(), scene, start), measured[0], task)
     del begun  # it holds the start's execution
     if worse := worse_than_start(measured[0], first, task):
         solution, warnings = replace(solution, toolpath=start, written=None), (*strong, worse, *others)
         exposure = Exposure(_shipped(start, task, warnings), scene, start)
         measured = print_and_window(exposure, widths)
-    shipped, first = exposure.program, first if task.partition.single else first.without_dose
+    shipped, first = exposure.program, _lasting(first, task)
     check_exposes(shipped.executed, shipped.path, solution.toolpath, design, process, settings)
     result = _reported(exposure, measured, first, solution, task, warnings)
     return Plan(design, process, settings, start, solution, shipped, result)
 
 
-def _first(start: Exposure, executed: Measurement) -> Measurement:
-    """The print of the start; of a design of several fields with its dose only if that decides."""
-    found = start.printed(kept=False)
+def _first(start: Exposure, executed: Measurement, task: Task) -> Measurement:
+    """The print of the start; of several fields with its dose only if that decides (`worse_than_start`)."""
+    found = start.printed(kept=task.partition.single)
     lost = executed.figures.missing_edges > found.figures.missing_edges
     return start.printed() if lost and not found.dose.size else found
+
+
+def _lasting(measured: Measurement, task: Task) -> Measurement:
+    """A measurement as a report keeps it: of several fields without the dose, which takes much memory."""
+    return measured if task.partition.single else measured.without_dose
 
 
 def worse_than_start(executed: Measurement, start: Measurement, task: Task) -> str:
@@ -308,7 +313,7 @@ def _meanwhile_shipped(path: Toolpath, task: Task) -> Callable[[], MachineProgra
 
 def _executed(sent: tuple[Toolpath, Process, int, Sequence[str]]) -> MachineProgram:
     """A program as its print needs it. sent: as of `_to_write`."""
-    return MachineProgram.written(*sent).exposed
+    return MachineProgram.written(*sent).without_run
 
 
 def _shipped(path: Toolpath, task: Task, warnings: Iterable[str] = ()) -> MachineProgram:
@@ -336,7 +341,8 @@ def _reported(
     scene, shipped, process = task.scene, exposure.program, task.process
     (executed, window), by_dose = measured, process.resin.kinetics is None
     # Of a resin with kinetics the path is corrected to convert what is drawn: no dose is aimed at.
-    commanded = exposure.of(solution.toolpath, kept=False) if by_dose else None
+    single = task.partition.single
+    commanded = _lasting(exposure.of(solution.toolpath, kept=single), task) if by_dose else None
     inspection = inspect(executed, scene)
     edgeless = missing(inspection.edges or executed.edges, scene.fwhm)
     lost = commanded and lost_in_motion(commanded, executed, shipped.path, task.design, process)

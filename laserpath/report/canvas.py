@@ -1,9 +1,5 @@
-"""Sheets to draw on, as SVG: vectors for lines and text, PNG for rasters; marks, scales and classified doses.
-
-Dose ÷ critical dose is interpolated by cubic splines, which is accurate enough at the 3 and more pixels
-per FWHM of a grid. `measure.cured_fraction` and `design.target.rasterise` give the fractions of each pixel
-that are cured, c, and drawn, w: min(c, w) of it is right, max(c − w, 0) overcured and max(w − c, 0)
-undercured. Its colour is the mixture, so that the picture shows the areas of the table.
+"""Sheets to draw on, as SVG: vectors for lines and text, PNG for rasters and for lines of very many points;
+marks, scales and colours.
 
 Of all that draws charts a report needs little, and it pays for all of what a plotting library imports and
 lays out. So this writes the elements itself; a sheet is text that depends on nothing but its input.
@@ -21,8 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from io import BytesIO
-from itertools import groupby
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import shapely
@@ -327,15 +322,18 @@ class Axes:
 
     def area(self, xy: Floats, fill: str, *, opacity: float | None = None) -> None:
         """The area within points (N, 2)."""
-        self._draw(xy, np.arange(len(xy)) == 0, fill, None, opacity)
+        curve = _Outlines.of(self._whole(xy), np.arange(len(xy)) == 0, fill, None)
+        # One that lets through what is below it stays as it is, however many points it has.
+        self._parts.append(curve if opacity is None else curve.element(fill_opacity=opacity))
 
     def design(self, design: Design, *, fill: str = "none", pen: Line | None = None) -> None:
         """A design, filled, or its outline: as much as is seen of it."""
         (x0, x1), (y0, y1) = sorted(self.x), sorted(self.y)
         parts = shapely.get_parts(design.area)
         low, high = shapely.bounds(parts).reshape(-1, 2, 2).transpose(1, 0, 2)
-        parts = parts[(low < (x1, y1)).all(axis=1) & (high > (x0, y0)).all(axis=1)]
-        if ((low < (x0, y0)) | (high > (x1, y1))).any():  # cut where it is not seen
+        seen = (low < (x1, y1)).all(axis=1) & (high > (x0, y0)).all(axis=1)
+        parts = parts[seen]
+        if ((low < (x0, y0)) | (high > (x1, y1)))[seen].any():  # cut where it is not seen
             rim = x1 - x0, y1 - y0
             parts = shapely.get_parts(clipped(parts, x0 - rim[0], y0 - rim[1], x1 + rim[0], y1 + rim[1]))
             parts = parts[shapely.get_type_id(parts) == shapely.GeometryType.POLYGON]
@@ -392,10 +390,8 @@ class Axes:
         # What is far outside is nowhere seen; numbers beyond a browser's are not drawn at all.
         return np.rint(np.clip(self.units(xy), -1e6, 1e6)).astype(np.int64)
 
-    def _draw(
-        self, xy: Floats, first: Bools, fill: str, pen: Line | None, opacity: float | None = None
-    ) -> None:
-        self._parts.append(_Outlines.of(self._whole(xy), first, fill, pen, opacity))
+    def _draw(self, xy: Floats, first: Bools, fill: str, pen: Line | None) -> None:
+        self._parts.append(_Outlines.of(self._whole(xy), first, fill, pen))
 
     def close(self, x: str = "", y: str = "", *, title: str = "", numbers: bool = True) -> None:
         """Put what was drawn onto the sheet with frame, ticks, labels and title. numbers: along x too."""
@@ -416,13 +412,18 @@ class Axes:
 
     def _elements(self) -> Iterator[str]:
         """What was drawn, as elements; of lines and areas that have too many points a picture."""
-        for text, run in groupby(self._parts, key=lambda part: isinstance(part, str)):
-            if text:
-                yield from map(str, run)
+        shapes: list[_Pictured] = []
+        for part in (*self._parts, None):
+            if part is not None and not isinstance(part, str):
+                shapes.append(part)
+                continue
+            if sum(len(one.points) for one in shapes) > _VERTICES:
+                yield self._picture(shapes)
             else:
-                shapes = [part for part in run if not isinstance(part, str)]
-                many = sum(len(one.points) for one in shapes) > _VERTICES
-                yield from [self._picture(shapes)] if many else [one.element() for one in shapes]
+                yield from (one.element() for one in shapes)
+            if part is not None:
+                shapes = []
+                yield part
 
     def _picture(self, shapes: Sequence[_Pictured]) -> str:
         """Shapes over each other as one picture of few colours, clear where there is none."""
@@ -521,20 +522,19 @@ class _Outlines:
     points: Indices
     first: Bools
     fill: str
-    pen: Line | None = None
-    opacity: float | None = None
+    pen: Line | None
 
     @classmethod
-    def of(cls, points: Indices, first: Bools, *style: Any) -> _Outlines:
+    def of(cls, points: Indices, first: Bools, fill: str, pen: Line | None) -> _Outlines:
         """Without points that are their predecessors again."""
         # A line of no length is drawn as a dot, so that the point after a beginning always stays.
         moved = np.diff(points, axis=0, prepend=points[:1]).any(axis=1)
         kept = first | moved | np.append(False, first[:-1])
-        return cls(points[kept], first[kept], *style)
+        return cls(points[kept], first[kept], fill, pen)
 
-    def element(self) -> str:
-        """As `_Pictured` says."""
-        style: dict[str, object] = {"fill": self.fill, "fill_opacity": self.opacity}
+    def element(self, **style: object) -> str:
+        """As `_Pictured` says. style: more of it."""
+        style |= {"fill": self.fill}
         if self.pen is not None:
             style |= self.pen.attributes(_TENTHS)
             style |= {} if self.pen.dash else {"stroke_linecap": "round", "stroke_linejoin": "round"}
@@ -547,11 +547,13 @@ class _Outlines:
         if self.fill != "none":
             yield _inside(xy, self.first, shape), self.fill
         if self.pen is not None:
-            image = Image.new("1", shape[::-1])
-            draw, width = ImageDraw.Draw(image), max(1, round(self.pen.width * POINT * _TENTHS * scale))
+            image, width = Image.new("1", shape[::-1]), self.pen.width * POINT * _TENTHS * scale
+            draw = ImageDraw.Draw(image)
             for line in np.split(xy, np.flatnonzero(self.first)[1:]):
-                draw.line(line.ravel().tolist() * (1 + (len(line) == 1)), 1, width)
-            yield np.asarray(image), self.pen.colour
+                draw.line(line.ravel().tolist(), 1, max(1, round(width)))
+            # Round ends; a line of no length is nothing else.
+            ends = self.first | np.append(self.first[1:], True)
+            yield np.asarray(image) | _discs(xy[ends], width / 2, shape), self.pen.colour
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -568,16 +570,23 @@ class _Discs:
 
     def drawn(self, scale: float, shape: tuple[int, int]) -> Iterator[tuple[Bools, str]]:
         """As `_Pictured` says."""
-        at = np.rint(scale * self.points[:, ::-1]).astype(np.int64)
-        radius = self.pen.width * POINT * _TENTHS * scale / 2
-        reach = np.arange(-math.ceil(radius), math.ceil(radius) + 1)
-        mask = np.zeros(shape, dtype=bool)
-        for step in np.stack(np.meshgrid(reach, reach), axis=-1).reshape(-1, 2):
-            if math.hypot(*step) <= radius:
-                row, column = (at + step).T
-                seen = (row >= 0) & (row < shape[0]) & (column >= 0) & (column < shape[1])
-                mask[row[seen], column[seen]] = True
-        yield mask, self.pen.colour
+        yield (
+            _discs(scale * self.points, self.pen.width * POINT * _TENTHS * scale / 2, shape),
+            self.pen.colour,
+        )
+
+
+def _discs(xy: Floats, radius: float, shape: tuple[int, int]) -> Bools:
+    """(rows, columns) the pixels in discs at points (N, 2), in pixels."""
+    at = np.rint(xy[:, ::-1]).astype(np.int64)
+    reach = np.arange(-math.ceil(radius), math.ceil(radius) + 1)
+    mask = np.zeros(shape, dtype=bool)
+    for step in np.stack(np.meshgrid(reach, reach), axis=-1).reshape(-1, 2):
+        if math.hypot(*step) <= radius:
+            row, column = (at + step).T
+            seen = (row >= 0) & (row < shape[0]) & (column >= 0) & (column < shape[1])
+            mask[row[seen], column[seen]] = True
+    return mask
 
 
 def _inside(xy: Floats, first: Bools, shape: tuple[int, int]) -> Bools:

@@ -1,4 +1,9 @@
-"""The records that a page is made from: an exposed program, its track, its worst places, its text.
+"""The records that a page is made from: an exposed program, its track, its dose, its worst places, its text.
+
+A **raster** of the dose ÷ critical dose is interpolated by cubic splines, which is accurate enough at the 3
+and more pixels per FWHM of a grid. `measure.cured_fraction` and `design.target.rasterise` give the fractions
+of each pixel that are cured, c, and drawn, w: min(c, w) of it is right, max(c − w, 0) overcured and
+max(w − c, 0) undercured. Its colour is the mixture, so that the picture shows the areas of the table.
 
 A **track** is the position and power of the laser over time, as the controller executes the path. It is a
 list of knots (t, x, y). Between two knots the spot moves straight and at constant speed: these are the pieces

@@ -111,9 +111,9 @@ def test_parts_grow_and_shrink_as_the_whole() -> None:
     area = shapely.MultiPolygon([*squares, ring])
     for by in (0.2, -0.2, -0.6):
         whole = area.buffer(by, join_style="mitre")
-        assert differing_area(overlay.grown(area, by), whole) < 1e-9
-    assert len(shapely.get_parts(overlay.grown(area, 0.2))) == 3
-    assert overlay.grown(overlay.EMPTY, 0.2).is_empty and overlay.grown(area, -2.0).is_empty
+        assert differing_area(overlay.buffered(area, by), whole) < 1e-9
+    assert len(shapely.get_parts(overlay.buffered(area, 0.2))) == 3
+    assert overlay.buffered(overlay.EMPTY, 0.2).is_empty and overlay.buffered(area, -2.0).is_empty
 
 
 @given(st.integers(1, 300), st.floats(0.1, 3.0), st.integers(0, 99))

@@ -250,6 +250,15 @@ def test_constant_power_stays_lit_where_the_head_stands_and_dynamic_does_not():
     assert (r.power(0.5, speed, True)[still] == 0).all()
 
 
+def test_a_run_with_more_pieces_than_expected_is_the_same(monkeypatch):
+    xy = np.cumsum(np.random.default_rng(4).uniform(-2, 2, (60, 2)), axis=0)
+    expected = run(xy, 40.0, REAL)
+    monkeypatch.setattr("gcode.controllers.grbl.planner._ticks", lambda blocks, limits: 1 - len(xy))
+    found = run(xy, 40.0, REAL)
+    for name in ("row", "start", "duration", "end", "speed"):
+        assert np.array_equal(getattr(found, name), getattr(expected, name)), name
+
+
 def test_a_recording_begins_with_the_first_step():
     xyz = np.array([[0, 0, 0], [16.0, 0, 0]])
     r = run(xyz[:, :2], 50.0)

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gcode
+from gcode import reading
 from gcode.move import Kind
 from gcode.reading.program import Program
 
@@ -551,3 +552,12 @@ def test_full_power_is_the_dialects_own() -> None:
     assert (
         gcode.parse("M3 S255\nG0 X0 Y0\nG1 X1 F60", dataclasses.replace(GRBL, power_max=255.0)).power[0] == 1
     )
+
+
+@given(st.text("\r\nG1 X\u2028\u00e9", max_size=60), st.integers(1, 9))
+def test_lines_are_those_of_the_whole_in_any_parts(text: str, size: int) -> None:
+    parts, reading._AT_ONCE = reading._AT_ONCE, size
+    try:
+        assert list(reading._lines(text)) == list(io.StringIO(text, newline=""))
+    finally:
+        reading._AT_ONCE = parts

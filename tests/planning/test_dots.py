@@ -118,6 +118,18 @@ def test_a_dot_at_the_end_of_a_grbl_program_shines() -> None:
     assert run_out(long, task) is long
 
 
+def test_a_run_out_does_not_depend_on_what_was_long_before() -> None:
+    """After 300 moves as after 2, whether the last stroke is brief or not."""
+    task = Task.of(dots(0.1), Process(SPOT_100, Resin(), Machine()), Settings())
+    before = np.array([[1 + k % 2 / 2, 1.0] for k in range(300)])
+    for last, needed in (([[1.6, 1.6], [1.62, 1.6]], True), ([[1.0, 1.6], [1.6, 1.6]], False)):
+        xy = np.vstack([before, last])
+        power = np.append(np.tile([8.0, 0.0], 150), 8.0)
+        path = Toolpath(xy, power, np.full(301, 40.0))
+        for one in (path, path.cut(298, 301)):
+            assert (len(run_out(one, task)) > len(one)) == needed
+
+
 @pytest.mark.parametrize("dialect", one_fast(MACHINES, "grbl"))
 def test_dots_of_the_starting_curve_are_all_there_as_executed(dialect: str) -> None:
     """A ring that just fits into a dot of one spot is nearly a point."""

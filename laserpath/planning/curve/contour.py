@@ -29,7 +29,7 @@ from shapely.geometry.base import BaseGeometry
 
 from laserpath.base.arrays import Floats
 from laserpath.base.compute.beside import pool
-from laserpath.base.overlay import NODING, crossings, grown, outside
+from laserpath.base.overlay import NODING, buffered, crossings, outside
 from laserpath.planning.curve.skeleton import medial_axis
 
 _CORNER = 1.25
@@ -199,7 +199,7 @@ def hatch(area: MultiPolygon, inset: float, pitch: float, angle: float) -> list[
     Lines lie a pitch apart, symmetric about the middle of the shrunk area, so that a symmetric design
     gets symmetric lines.
     """
-    region = affinity.rotate(grown(area, -inset), -angle, origin=(0, 0))
+    region = affinity.rotate(buffered(area, -inset), -angle, origin=(0, 0))
     if region.is_empty:
         return []
     x0, y0, x1, y1 = region.bounds

@@ -411,6 +411,24 @@ def test_tiles_have_the_dose_of_lines(spot, monkeypatch):
         tiled.line_dose(xy, np.array([1.0, 0.0, np.nan, 0.5, 1.0]))
 
 
+def test_tiles_are_read_in_any_order(monkeypatch):
+    """Forwards, where rows are let go of, and backwards, where they are computed again."""
+    monkeypatch.setattr("laserpath.physics.dose.fft._SIDE", 64)
+    monkeypatch.setattr("laserpath.physics.dose.fft._PASSED", 10)
+    monkeypatch.setattr("laserpath.physics.dose.model.TILED_FROM", 1000)
+    model, rng = (
+        DoseModel(Grid((0.0, 0.0), FWHM / 3, (300, 120)), SPOT, tolerance=1e-3),
+        np.random.default_rng(3),
+    )
+    xy = rng.uniform(0.1, 0.9, (40, 2)) * model.grid.extent[1::2]
+    rows = model.dose_by_rows(xy, rng.uniform(0.5, 1.5, 39))
+    whole = rows.whole
+    for first, many in rng.integers((0, 1), (299, 150), (60, 2)).tolist():
+        window = slice(first, first + many), slice(many % 7, 100)
+        assert np.array_equal(rows[window], whole[window])
+        assert np.array_equal(rows[window[0]], whole[window[0]])
+
+
 def test_tiles_have_the_same_bits_on_any_number_of_processors(monkeypatch):
     monkeypatch.setattr("laserpath.physics.dose.fft._SIDE", 48)
     rng = np.random.default_rng(11)
