@@ -24,15 +24,12 @@ from laserpath.design.partition import (
     worked_on,
 )
 from laserpath.design.scene import Scene
-from laserpath.design.target import COARSEST
+from laserpath.design.target import COARSEST, PIXELS_MAX
 from laserpath.measure.edges import errors_at, hairs_right, rounded_off
 from laserpath.measure.figures import CuredAreas, print_figures
 from laserpath.physics.resin import path_energy
 from laserpath.types import Grid, Spot, Toolpath
 from laserpath.types.results import Edges, Measurement, MotionFigures
-
-_KEPT = 1 << 25
-"""Pixels up to which the dose of each is kept: more take more memory than the rest of a plan."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -290,6 +287,6 @@ def _every(scene: Scene) -> int:
 
     At `COARSEST` pixels per FWHM a dose is still known between them.
     """
-    if math.prod(scene.grid.shape) <= _KEPT:
+    if math.prod(scene.grid.shape) <= PIXELS_MAX:
         return 1
     return max(1, int(scene.fwhm / scene.grid.pitch / COARSEST + 1e-6))

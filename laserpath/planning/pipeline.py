@@ -139,8 +139,9 @@ class Plan(Planned):
         from laserpath.report import depth
 
         done, executed = self.page_data.done, self.report.executed
+        lit = executed.by_dose or executed
         try:
-            cured = cured_depth(self.shipped.executed, executed.grid, executed.light, self.process)
+            cured = cured_depth(self.shipped.executed, lit.grid, lit.dose, self.process)
         except InputError as error:  # of a spot that spreads too far: the rest of the plan stands
             return (), ((f"How deep it {done}s", f"That cannot be computed: {error}."),)
         shown = () if self.settings.brief else depth.pictures(cured, done)

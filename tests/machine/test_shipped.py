@@ -258,7 +258,8 @@ def test_a_plan_converts_a_path_no_more_than_it_must(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(convert, "to_moves", note)
     laserpath.plan(BAR, Process(), QUICK).write(tmp_path)
     most = max(Counter(converted).values())
-    assert most <= 4, "to learn its powers, to move its vertices, to write it, and to execute it"
+    # Its moves are not kept for its figures: those of a large program take more memory than its run.
+    assert most <= 5, "to learn its powers, to move its vertices, to write it, to execute it, for its figures"
 
 
 def test_a_program_begins_alike_with_hosts_that_are_late(monkeypatch: pytest.MonkeyPatch) -> None:

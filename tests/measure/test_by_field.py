@@ -20,6 +20,7 @@ from laserpath.measure.figures import cure_figures
 from laserpath.measure.window import print_and_window, process_window
 from laserpath.physics import optics
 from laserpath.physics.dose import accurate_model
+from laserpath.physics.kinetics import Kinetics
 from laserpath.types import Grid, Resin, Toolpath
 
 pytestmark = pytest.mark.usefixtures("alone")
@@ -117,7 +118,7 @@ def test_a_large_exposure_is_measured_by_fields(scene: Scene, path: Toolpath, mo
     assert measured.dose.shape == measured.grid.shape == scene.grid.shape
     light = Exposure(Program(), scene, path).of(path, kept=False)
     assert light.figures == measured.figures and light.dose.size == 0
-    monkeypatch.setattr("laserpath.measure.by_field._KEPT", 1000)
+    monkeypatch.setattr("laserpath.measure.by_field.PIXELS_MAX", 1000)
     thinned = Exposure(Program(), scene, path).of(path)
     assert thinned.dose.shape == thinned.grid.shape == tuple(-(-n // 2) for n in scene.grid.shape)
     assert inspect(thinned, scene).wrong_outline == pytest.approx(
@@ -128,7 +129,7 @@ def test_a_large_exposure_is_measured_by_fields(scene: Scene, path: Toolpath, mo
 def test_of_a_very_large_grid_every_other_pixel_is_kept(scene: Scene, path: Toolpath, monkeypatch) -> None:
     spots = (SPOT, optics.widened(SPOT, DEFOCUS))
     all_of_it = FieldsMeasured.of([path], scene, spots)
-    monkeypatch.setattr("laserpath.measure.by_field._KEPT", 1000)
+    monkeypatch.setattr("laserpath.measure.by_field.PIXELS_MAX", 1000)
     found = FieldsMeasured.of([path], scene, spots)
     assert found.grid.pitch == 2 * scene.grid.pitch
     assert np.array_equal(found.dose, all_of_it.dose[::2, ::2])
@@ -171,3 +172,24 @@ def test_each_field_finds_its_lines() -> None:
             (near.energy, expected.energy),
         ):
             assert np.array_equal(one, other)
+
+
+RATES = Kinetics(
+    radical_dose=0.15, propagation=2.0, inhibition=100.0, termination=0.5, pair_termination=1.0,
+    diffusion=1e-3, supply=0.1,
+)  # fmt: skip
+
+
+def test_a_dose_by_conversion_is_on_its_own_grid(scene: Scene, path: Toolpath, monkeypatch) -> None:
+    """That of the light has every other pixel of a large design; the equivalent dose has all."""
+
+    class Program:
+        motion, executed_parts = None, (path,)
+
+    monkeypatch.setattr("laserpath.measure.by_field.PIXELS_MAX", 1000)
+    dose = accurate_model(scene.grid, SPOT).dose(path)
+    monkeypatch.setattr("laserpath.measure.conversion.equivalent_dose", lambda program, grid: dose)
+    resin = Resin(critical_dose=0.35, kinetics=RATES)
+    measured = Exposure(Program(), replace(scene, resin=resin)).executed
+    assert measured.dose.shape == measured.grid.shape == scene.grid.shape
+    assert measured.light.shape == measured.by_dose.grid.shape != scene.grid.shape
