@@ -75,18 +75,29 @@ def labelled(polygons: Sequence[shapely.Polygon], grid: Grid) -> Labels:
     number = np.where(shapely.is_ccw(rings) == exterior, 1, -1) * (owner + 1)
     xy, ring = shapely.get_coordinates(rings, return_index=True)
     inner = ring[1:] == ring[:-1]
-    (x0, y0), (x1, y1) = (grid.to_pixels(ends[inner]).T for ends in (xy[:-1], xy[1:]))
+    start, end = (grid.to_pixels(ends[inner]) for ends in (xy[:-1], xy[1:]))
     number = number[ring[1:][inner]]
-    low = np.clip(np.ceil(np.minimum(y0, y1)), 0, rows).astype(np.int64)
-    high = np.clip(np.ceil(np.maximum(y0, y1)), 0, rows).astype(np.int64)
-    count = high - low
-    edge, nth = numbered(count)
+    edge, row, column = rows_crossed(start, end, grid.shape)
+    labels, inside = np.zeros((rows, columns), np.int32), column < columns
+    down = end[:, 1] < start[:, 1]
+    np.add.at(labels, (row[inside], column[inside]), np.where(down, number, -number)[edge][inside])
+    return np.cumsum(labels, axis=1, out=labels)
+
+
+def rows_crossed(start: Floats, end: Floats, shape: tuple[int, int]) -> tuple[Indices, Indices, Indices]:
+    """Where edges from start to end (N, 2), (column, row) in pixels, cross the rows of pixels' centres.
+
+    Returns the number of the edge, the row, and the first column to the right of the crossing: the number of
+    columns if there is none.
+    """
+    (x0, y0), (x1, y1) = start.T, end.T
+    low, high = (
+        np.clip(np.ceil(one(y0, y1)), 0, shape[0]).astype(np.int64) for one in (np.minimum, np.maximum)
+    )
+    edge, nth = numbered(high - low)
     row = nth + low[edge]
     x = x0[edge] + (row - y0[edge]) / (y1 - y0)[edge] * (x1 - x0)[edge]
-    column = np.clip(np.ceil(x), 0, columns).astype(np.int64)
-    labels, inside = np.zeros((rows, columns), np.int32), column < columns
-    np.add.at(labels, (row[inside], column[inside]), np.where(y1 < y0, number, -number)[edge][inside])
-    return np.cumsum(labels, axis=1, out=labels)
+    return edge, row, np.clip(np.ceil(x), 0, shape[1]).astype(np.int64)
 
 
 def components(mask: Bools, *, corners: bool) -> Labels:

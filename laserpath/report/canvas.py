@@ -24,9 +24,9 @@ import shapely
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
-from gcode.move import numbered
 from laserpath.base.arrays import Bools, Floats, Indices
 from laserpath.base.overlay import clipped
+from laserpath.measure.inspection import rows_crossed
 from laserpath.report.toolpath_svg import printable
 from laserpath.types import Design
 
@@ -597,14 +597,7 @@ def _inside(xy: Floats, first: Bools, shape: tuple[int, int]) -> Bools:
     begin = np.flatnonzero(first)
     after = np.arange(1, len(xy) + 1)
     after[np.append(begin[1:], len(xy)) - 1] = begin  # the last point of a ring goes on to its first
-    (x0, y0), (x1, y1) = xy.T, xy[after].T
-    low, high = (
-        np.clip(np.ceil(end(y0, y1)), 0, shape[0]).astype(np.int64) for end in (np.minimum, np.maximum)
-    )
-    edge, nth = numbered(high - low)
-    row = low[edge] + nth
-    x = x0[edge] + (row - y0[edge]) / (y1 - y0)[edge] * (x1 - x0)[edge]
-    column = np.clip(np.ceil(x), 0, shape[1]).astype(np.int64)
+    _, row, column = rows_crossed(xy, xy[after], shape)
     crossed = np.zeros((shape[0], shape[1] + 1), np.uint8)
     np.add.at(crossed, (row, column), 1)
     return np.asarray(np.cumsum(crossed, axis=1, dtype=np.uint8)[:, :-1] & 1, dtype=bool)
