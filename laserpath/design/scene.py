@@ -101,18 +101,25 @@ class PassingSampler:
 
     def __call__(self, field: Floats) -> tuple[Floats, Floats]:
         """(values (M,), slopes (M,)) of a function (rows, columns)."""
-        found = [part(field) for _, part in self._parts()]
-        value, slope = zip(*found, strict=True)
-        return np.concatenate(value), np.concatenate(slope)
+        from laserpath.base.compute.beside import in_parts  # it loads Taichi, which others need not wait for
+
+        value, slope = np.empty(len(self)), np.empty(len(self))
+
+        def read(first: int, end: int) -> None:
+            for rows, part in self._parts(first, end):
+                value[rows], slope[rows] = part(field)
+
+        in_parts(read, len(self))
+        return value, slope
 
     def pull(self, d_value: Floats, d_slope: Floats, out: Floats) -> None:
         """As of `Sampler`."""
-        for rows, part in self._parts():
+        for rows, part in self._parts(0, len(self)):
             part.pull(d_value[rows], d_slope[rows], out)
 
-    def _parts(self) -> Iterator[tuple[slice, Sampler]]:
-        for first in range(0, len(self), _AT_ONCE):
-            rows = slice(first, first + _AT_ONCE)
+    def _parts(self, begin: int, end: int) -> Iterator[tuple[slice, Sampler]]:
+        for first in range(begin, end, _AT_ONCE):
+            rows = slice(first, min(first + _AT_ONCE, end))
             yield rows, Sampler.of(self.grid, self.xy[rows], self.direction[rows])
 
 

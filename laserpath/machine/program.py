@@ -221,14 +221,6 @@ class MachineProgram:
         """The same program without its text and without what was computed of it, which take most memory."""
         return replace(self, parts=tuple(replace(part) for part in self.parts), text="")
 
-    @property
-    def without_run(self) -> MachineProgram:
-        """The same program executed, without its text and the run that its print does not need."""
-        parts = tuple(replace(part) for part in self.parts)
-        for part, done in zip(parts, self.parts, strict=True):
-            part.__dict__.update(executed=done.executed, motion=done.motion)
-        return replace(self, parts=parts, text="")
-
     def split(self, rests: Sequence[int]) -> MachineProgram:
         """The same program, split from one part into several.
 

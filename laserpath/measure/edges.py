@@ -30,7 +30,7 @@ from scipy.spatial import cKDTree
 
 from gcode.compiled import cached
 from laserpath.base.arrays import Bools, Floats, Indices, by_group
-from laserpath.base.compute.beside import in_parts
+from laserpath.base.compute.beside import in_parts, pool
 from laserpath.base.errors import InputError
 from laserpath.design.scene import CORNER_FWHM, SAMPLE_FWHM, Samples, Scene
 from laserpath.physics.dose.uneven import spline_weights
@@ -110,10 +110,15 @@ def _along(
         return _Normals.of(dose, scene.grid, samples, scene.fwhm).edges(exposures, threshold)
     shape = len(exposures), len(samples.xy)
     epe, missing = np.empty(shape), np.empty(shape, dtype=np.bool_)
-    for mine, window, grid in _blocks(scene, samples.xy):
+
+    def search(block: tuple[Indices, tuple[slice, slice], Grid]) -> None:
+        mine, window, grid = block
         some = Samples(samples.xy[mine], samples.normal[mine], samples.corner[mine])
         normals = _Normals.of(dose[window], grid, some, scene.fwhm)
-        epe[:, mine], missing[:, mine] = normals.edges(exposures, threshold)
+        epe[:, mine], missing[:, mine] = normals.edges(exposures, threshold, alone=True)
+
+    for _ in pool().map(search, _blocks(scene, samples.xy)):
+        pass
     return epe, missing
 
 
@@ -156,15 +161,20 @@ class _Normals:
         step = grid.to_pixels(samples.xy + apart * samples.normal)[:, ::-1] - place
         return cls(spline, np.ascontiguousarray(place), step, apart)
 
-    def edges(self, exposures: Sequence[float] | Floats, threshold: float) -> tuple[Floats, Bools]:
-        """(EPE (K, M) mm, whether it is missing (K, M)) at K relative exposures."""
+    def edges(
+        self, exposures: Sequence[float] | Floats, threshold: float, *, alone: bool = False
+    ) -> tuple[Floats, Bools]:
+        """(EPE (K, M) mm, whether it is missing (K, M)) at K relative exposures. alone: by one thread."""
         factors, count = np.asarray(exposures, dtype=np.float64), len(self.place)
         epe, missing = np.empty((len(factors), count)), np.empty((len(factors), count), dtype=np.bool_)
 
         def part(first: int, end: int) -> None:
             _nearest(first, end, self.spline, self.place, self.step, factors, threshold, epe, missing)
 
-        in_parts(part, count)
+        if alone:
+            part(0, count)
+        else:
+            in_parts(part, count)
         return self.apart * epe, missing
 
     def dose_at_contour(self) -> Floats:

@@ -100,9 +100,7 @@ class Exposure:
         """
         scene, grid, spot = self.scene, self.scene.grid, self.scene.spot
         if not partition_of(scene).single:
-            spots = spot, optics.widened(spot, DEFOCUS)
-            found = FieldsMeasured.of(paths, scene, spots, searched=1, kept=kept)
-            return found.printed(scene, self.program.motion)
+            return by_fields(paths, scene, kept=kept).printed(scene, self.program.motion)
         dose = _dose(paths, grid, spot)
         defocused = _dose(paths, grid, optics.widened(spot, DEFOCUS))
         edges = edge_errors(dose, scene)
@@ -110,6 +108,12 @@ class Exposure:
             raise InputError("the dose is not finite; the toolpath holds values that cannot be exposed")
         figures = cure_figures(dose, defocused, edges, scene)
         return Measurement(figures, self.program.motion, grid, dose, edges)
+
+
+def by_fields(paths: Sequence[Toolpath], scene: Scene, *, kept: bool) -> FieldsMeasured:
+    """The dose of all paths together, in focus and out of it, measured field by field. kept: as of `of`."""
+    spots = scene.spot, optics.widened(scene.spot, DEFOCUS)
+    return FieldsMeasured.of(paths, scene, spots, searched=1, kept=kept)
 
 
 def _dose(paths: Sequence[Toolpath], grid: Grid, spot: Spot) -> Floats:

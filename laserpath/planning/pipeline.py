@@ -7,6 +7,7 @@ way than the optimised path, the starting curve is shipped.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -17,13 +18,13 @@ import shapely
 from laserpath import report
 from laserpath.base.compute import workers
 from laserpath.base.compute.beside import Beside
-from laserpath.base.compute.workers import meanwhile
+from laserpath.base.compute.workers import Aside
 from laserpath.base.errors import InputError, one_line
 from laserpath.base.files import write_all
 from laserpath.base.plan_steps import PlanPart
 from laserpath.config.project import text as project_text
 from laserpath.design import as_design, tolerance_for
-from laserpath.design.partition import is_alone
+from laserpath.design.partition import is_alone, partition_of
 from laserpath.design.target import rasterise
 from laserpath.machine import convert
 from laserpath.machine.attenuation import check_exposes, check_process, too_strong
@@ -34,7 +35,8 @@ from laserpath.machine.placement import placed, too_fine
 from laserpath.machine.powers import energies, to_levels
 from laserpath.machine.program import MachineProgram
 from laserpath.measure import Limit, inspect, rounded_off
-from laserpath.measure.exposure import Exposure, lost_in_motion, missing
+from laserpath.measure.by_field import FieldsMeasured
+from laserpath.measure.exposure import Exposure, by_fields, lost_in_motion, missing
 from laserpath.measure.window import WIDTHS, print_and_window
 from laserpath.operators.volume import cured_depth
 from laserpath.physics.dose import usual_model
@@ -52,7 +54,14 @@ from laserpath.planning.unconstrained import EVALUATIONS, is_wanted, unconstrain
 from laserpath.report import PageData, PageText, Picture
 from laserpath.report.wording import number
 from laserpath.types import Design, Process, Settings, Target, Toolpath
-from laserpath.types.results import Measurement, ProcessWindow, Report, Sensitivity, Solution
+from laserpath.types.results import (
+    Measurement,
+    MotionFigures,
+    ProcessWindow,
+    Report,
+    Sensitivity,
+    Solution,
+)
 
 _SAME_FWHM = 5e-4
 """Difference of two mean edge errors, in FWHM, up to which neither print counts as worse, because positions
@@ -189,13 +198,14 @@ def plan(
         workers.prepare(begin)
     scene = task.overview
     _ = scene.target, scene.sampler  # once, before two threads ask for them
-    with Beside(partial(affordable_limit, task)) as limit:
-        make = partial(_solved, task, progress)
+    with Beside(partial(affordable_limit, task)) as limit, Aside() as aside:
+        others = _OtherPrints(task, aside)
+        make = partial(_solved, task, others, progress)
         solved = make() if keeping is None else keeping.solved((design, process, settings), make)
-        return replace(_planned(task, solved, limit, progress), notes=placement.notes)
+        return replace(_planned(task, solved, others, limit, progress), notes=placement.notes)
 
 
-def _solved(task: Task, progress: Listener | None) -> Solved:
+def _solved(task: Task, others: _OtherPrints, progress: Listener | None) -> Solved:
     """The optimiser's result, and the path that it started from."""
     settings, spot, machine = task.settings, task.scene.spot, task.machine
     curve = directed(start_curve(task, progress), task)
@@ -205,10 +215,18 @@ def _solved(task: Task, progress: Listener | None) -> Solved:
     chosen = replace(task, settings=replace(settings, initial=curve.initial))
     begun, stopped = energies(start, spot) if curve.tried is None else curve.tried, curve.stopped
     del curve  # a large design's takes memory while it is solved
-    return Solved(start, solve_within(begun, chosen, progress, stopped=stopped, ship=ship))
+    others.begin_start(start)
+    solution = solve_within(begun, chosen, progress, stopped=stopped, ship=ship, aimed=others.begin_aim)
+    return Solved(start, solution)
 
 
-def _planned(task: Task, solved: Solved, limit: Beside[Limit | None], progress: Listener | None) -> Plan:
+def _planned(
+    task: Task,
+    solved: Solved,
+    others: _OtherPrints,
+    limit: Beside[Limit | None],
+    progress: Listener | None,
+) -> Plan:
     """The plan of a task that is solved. limit: its unconstrained optimum, which is computed meanwhile."""
     design, spot, solution = task.design, task.scene.spot, solved.solution
     tell(progress, PlanPart.MEASURE)
@@ -217,41 +235,116 @@ def _planned(task: Task, solved: Solved, limit: Beside[Limit | None], progress: 
     ended = (f"the optimiser was {solution.result}",) if solution.stopped else ()
     warnings = (*ended, *design.warnings, *too_fine(design, spot), *too_wide(design, task.process))
     warnings = (*warnings, *unfollowed(design, task.process))
-    finished = _finished(solved.start, solution, task, warnings)
+    finished = _finished(solved.start, solution, others, warnings)
     found = limit.result(lambda now: tell(progress, now.stage, now.iteration, now.of))
     return replace(finished, report=replace(finished.report, limit=found))
 
 
-def _finished(start: Toolpath, solution: Solution, task: Task, others: tuple[str, ...]) -> Plan:
+def _finished(start: Toolpath, solution: Solution, others: _OtherPrints, warnings: tuple[str, ...]) -> Plan:
     """The plan of the solution, or of the start if that prints better; both are executed.
 
-    others: warnings, after that of a laser too strong, which may be the reason for all others.
+    warnings: after that of a laser too strong, which may be the reason for all others.
     """
+    task = others.task
     design, process, settings, scene = task.design, task.process, task.settings, task.scene
     strong = too_strong(process, settings, design)
-    warnings = (*strong, *others)
-    begun = _meanwhile_shipped(start, task)
     # Written again, even if a tolerance has measured its path: its header has the warnings, too.
-    exposure = Exposure(_program(solution, task, warnings), scene, solution.toolpath)
+    program = _program(solution, task, (*strong, *warnings))
+    exposure = Exposure(program, scene, solution.toolpath)
     widths = sorted({*WIDTHS, settings.blur})
+    began = time.perf_counter()
     measured = print_and_window(exposure, widths)
-    first = _first(Exposure(begun(), scene, start), measured[0], task)
-    del begun  # it holds the start's execution
+    others.patience = time.perf_counter() - began
+    first = others.start(start, measured[0])
     if worse := worse_than_start(measured[0], first, task):
-        solution, warnings = replace(solution, toolpath=start, written=None), (*strong, worse, *others)
-        exposure = Exposure(_shipped(start, task, warnings), scene, start)
+        solution, warnings = replace(solution, toolpath=start, written=None), (worse, *warnings)
+        exposure = Exposure(_shipped(start, task, (*strong, *warnings)), scene, start)
         measured = print_and_window(exposure, widths)
     shipped, first = exposure.program, _lasting(first, task)
     check_exposes(shipped.executed, shipped.path, solution.toolpath, design, process, settings)
-    result = _reported(exposure, measured, first, solution, task, warnings)
+    result = _reported(exposure, measured, first, solution, others, (*strong, *warnings))
     return Plan(design, process, settings, start, solution, shipped, result)
 
 
-def _first(start: Exposure, executed: Measurement, task: Task) -> Measurement:
-    """The print of the start; of several fields with its dose only if that decides (`worse_than_start`)."""
-    found = start.printed(kept=task.partition.single)
-    lost = executed.figures.missing_edges > found.figures.missing_edges
-    return start.printed() if lost and not found.dose.size else found
+_ASIDE = 16
+"""Fields of a design from which a process aside measures other prints; it takes 3 s to start."""
+
+_Sent = tuple[Toolpath, Task]
+_Found = tuple[FieldsMeasured, MotionFigures | None]
+_Begun = tuple[Toolpath, Callable[[float], _Found | None]]
+
+
+class _OtherPrints:
+    """The prints that a report sets beside the plan's: of its start, and of the path that it aims at.
+
+    Of a design of many fields a process aside measures each as soon as it is known. Otherwise, and if that is
+    not done in time, they are measured when they are asked for.
+    patience: s to wait for it, about as long as measuring takes here.
+    """
+
+    def __init__(self, task: Task, aside: Aside) -> None:
+        self.task, self.patience, self._aside = task, 0.0, aside
+        self._start: _Begun | None = None
+        self._aim: _Begun | None = None
+
+    def begin_start(self, path: Toolpath) -> None:
+        """Let a starting path be written, executed and measured."""
+        self._start = self._begun(_shipped_and_measured, path)
+
+    def begin_aim(self, path: Toolpath) -> None:
+        """Let a path be measured as it is."""
+        self._aim = self._begun(_measured, path)
+
+    def start(self, path: Toolpath, executed: Measurement) -> Measurement:
+        """The print of a start; of several fields with its dose only if that decides (`worse_than_start`).
+
+        executed: the plan's.
+        """
+        task, found = self.task, self._found(self._start, path)
+        if found is not None and found[1] is not None:
+            printed = found[0].printed(task.scene, found[1])
+            if executed.figures.missing_edges <= printed.figures.missing_edges:
+                return printed
+        exposure = Exposure(_shipped(path, task), task.scene, path)
+        printed = exposure.printed(kept=task.partition.single)
+        lost = executed.figures.missing_edges > printed.figures.missing_edges
+        return exposure.printed() if lost and not printed.dose.size else printed
+
+    def aim(self, path: Toolpath, exposure: Exposure) -> Measurement:
+        """The print of a path as it is, with the times and lengths of an exposure's program."""
+        if found := self._found(self._aim, path):
+            return found[0].printed(self.task.scene, exposure.program.motion)
+        return exposure.of(path, kept=self.task.partition.single)
+
+    def _begun(self, function: Callable[[_Sent], _Found], path: Toolpath) -> _Begun | None:
+        task, fields = self.task, len(partition_of(self.task.scene))
+        if is_alone(fields) or fields < _ASIDE or not _by_dose(task):
+            return None
+        # A scene of its own: what that of the task has computed is much to send.
+        return path, self._aside.begin(function, (path, replace(task, scene=replace(task.scene))))
+
+    def _found(self, begun: _Begun | None, path: Toolpath) -> _Found | None:
+        return begun[1](self.patience) if begun is not None and begun[0] is path else None
+
+
+def _shipped_and_measured(sent: _Sent) -> _Found:
+    """The print of a path as it would be shipped, and the times and lengths of its program."""
+    path, task = sent
+    program = _shipped(path, task)
+    parts, motion = program.executed_parts, program.motion
+    del program  # which takes much memory
+    return by_fields(parts, task.scene, kept=False), motion
+
+
+def _measured(sent: _Sent) -> _Found:
+    """The print of a path as it is."""
+    path, task = sent
+    return by_fields([path], task.scene, kept=False), None
+
+
+def _by_dose(task: Task) -> bool:
+    """Whether a dose is aimed at: of a resin with kinetics the path is corrected to convert what is drawn."""
+    return task.process.resin.kinetics is None
 
 
 def _lasting(measured: Measurement, task: Task) -> Measurement:
@@ -304,19 +397,6 @@ def _program(solution: Solution, task: Task, warnings: Iterable[str] = ()) -> Ma
     return MachineProgram.of_moves(moves, task.process, lines)
 
 
-def _meanwhile_shipped(path: Toolpath, task: Task) -> Callable[[], MachineProgram]:
-    """What gives the program of a path, which a worker makes and executes meanwhile if there are any."""
-    sent = _to_write(path, task)
-    if is_alone(len(task.partition)):
-        return partial(MachineProgram.written, *sent)
-    return meanwhile(_executed, sent)
-
-
-def _executed(sent: tuple[Toolpath, Process, int, Sequence[str]]) -> MachineProgram:
-    """A program as its print needs it. sent: as of `_to_write`."""
-    return MachineProgram.written(*sent).without_run
-
-
 def _shipped(path: Toolpath, task: Task, warnings: Iterable[str] = ()) -> MachineProgram:
     """The program that exposes a path in all passes, a dot at its end included, with the same header."""
     return MachineProgram.written(*_to_write(path, task, warnings))
@@ -335,15 +415,13 @@ def _reported(
     measured: tuple[Measurement, ProcessWindow | None],
     start: Measurement,
     solution: Solution,
-    task: Task,
+    others: _OtherPrints,
     warnings: tuple[str, ...],
 ) -> Report:
     """The measurements of the shipped program, which is `measured`, and of its starting curve."""
-    scene, shipped, process = task.scene, exposure.program, task.process
-    (executed, window), by_dose = measured, process.resin.kinetics is None
-    # Of a resin with kinetics the path is corrected to convert what is drawn: no dose is aimed at.
-    single = task.partition.single
-    commanded = _lasting(exposure.of(solution.toolpath, kept=single), task) if by_dose else None
+    task, shipped = others.task, exposure.program
+    scene, process, (executed, window) = task.scene, task.process, measured
+    commanded = _lasting(others.aim(solution.toolpath, exposure), task) if _by_dose(task) else None
     inspection = inspect(executed, scene)
     edgeless = missing(inspection.edges or executed.edges, scene.fwhm)
     lost = commanded and lost_in_motion(commanded, executed, shipped.path, task.design, process)

@@ -127,10 +127,12 @@ def solve(
     time_weight: float | None = None,
     *,
     stopped: bool = False,
+    aimed: Callable[[Toolpath], None] | None = None,
 ) -> Solution:
     """Optimise a path in all stages; return the toolpath to be exposed, and what to command for it.
 
     time_weight: of the write time; None: the weight of the settings' quality.  stopped: by the user, before.
+    aimed: told the path to be exposed as soon as it is known, before what to command for it.
     The losses are those of the path to expose, of all its stages in order; a stop by the user ends them.
     """
     weight = weight_for(task) if time_weight is None else time_weight
@@ -148,6 +150,8 @@ def solve(
             path = _cut_short(path, stage, edges)
             break
     exposed = executable(trim(path, edges), task.scene.spot, task.machine, share_of_peak(weight))
+    if aimed is not None:
+        aimed(exposed)
     history = np.concatenate(losses)
     refined, shipped = _learned(exposed, task, weight, progress, stopped=stopped or found.stopped)
     done = len(history) + len(refined.loss)
@@ -362,12 +366,14 @@ def solve_within(
     *,
     ship: Callable[[Solution], MachineProgram],
     stopped: bool = False,
+    aimed: Callable[[Toolpath], None] | None = None,
 ) -> Solution:
     """The solution at the quality's weight; with `max_epe_fwhm`, the fastest of the attempts that meet it.
 
     If no attempt meets it, the one with the lowest 95th percentile. A stop by the user ends the attempts.
     ship: makes the program of a solution as it is written, with all passes; that program is measured.
     stopped: the user has stopped already; the start is made executable but not optimised.
+    aimed: as of `solve`; with `max_epe_fwhm` it is not told, since each attempt has a path of its own.
     """
     weight, limit = weight_for(task), task.settings.max_epe_fwhm
     if stopped:
@@ -375,7 +381,7 @@ def solve_within(
         doing = "strokes were fitted" if task.settings.initial == "strokes" else "curves were tried"
         return replace(solution, result=f"stopped by the user while {doing}")
     if limit is None:
-        return solve(start, task, progress, weight)
+        return solve(start, task, progress, weight, aimed=aimed)
 
     def attempt(weight: float) -> _WeightTrial:
         solution = solve(start, task, progress, weight)

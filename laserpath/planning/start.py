@@ -11,7 +11,7 @@ is nearly the best choice for the whole.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -51,7 +51,7 @@ from laserpath.planning.optimise.loop import Progress, Schedule, dose_to_size, s
 from laserpath.planning.optimise.loss import share_of_peak, terms_of_path, unhindered, unit_of, weight_for
 from laserpath.planning.optimise.objective import Objective
 from laserpath.planning.task import Task
-from laserpath.types import Design, EnergyPath, Process, Target, Toolpath
+from laserpath.types import Design, EnergyPath, Process, Settings, Target, Toolpath
 
 _SAME = 1e-6
 """mm, distance of places that differ by rounding only."""
@@ -133,9 +133,8 @@ def start_curve(task: Task, progress: Callable[[Progress], None] | None = None) 
     every = candidates(task)
     regions = _Regions.of(every[0].scene.target)  # all are tried on one scene
     try:
-        for k, candidate in enumerate(every):
+        for k, (candidate, strokes) in enumerate(zip(every, _drawings(every), strict=True)):
             listen = share_of(progress, k * ITERATIONS_EACH, CANDIDATES * ITERATIONS_EACH)
-            strokes = CURVES[candidate.settings.initial](design, process, candidate.settings)
             return_freed()  # which is much after curves of thousands of islands
             if strokes and not any(_alike(strokes, trial.strokes) for trial in tried):
                 path = drawn(order(strokes), process, candidate.settings)
@@ -256,6 +255,24 @@ def candidates(task: Task) -> list[Task]:
         replace(settings, initial="outline", angle=along),
     )
     return [_coarse(replace(task, settings=candidate), candidate.initial) for candidate in each]
+
+
+def _drawings(every: Sequence[Task]) -> Iterator[list[Floats]]:
+    """The strokes of each candidate; those of a large design but the first are drawn by workers meanwhile."""
+    first, *others = ((one.design, one.process, one.settings) for one in every)
+    if is_alone(len(every[0].partition)):
+        yield from map(_strokes, (first, *others))
+        return
+    begun = [meanwhile(_strokes, one) for one in others]
+    yield _strokes(first)
+    for one in begun:
+        yield one()
+
+
+def _strokes(sent: tuple[Design, Process, Settings]) -> list[Floats]:
+    """The strokes of the curve that settings name."""
+    design, process, settings = sent
+    return CURVES[settings.initial](design, process, settings)
 
 
 def _coarse(task: Task, initial: str) -> Task:

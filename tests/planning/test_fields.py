@@ -18,7 +18,7 @@ from shapes import minus
 
 import gcode
 from laserpath import Plan, plan
-from laserpath.base.compute import runtime
+from laserpath.base.compute import runtime, workers
 from laserpath.design.partition import Partition, PlacesByField, _window
 from laserpath.machine import convert
 from laserpath.machine.powers import exposing
@@ -49,6 +49,11 @@ WIDE = design(
     shapely.Point(2, 1.6).buffer(0.35), name="wide",
 )  # fmt: skip
 """Bars, a ring around the corner of all fields, and a disc on a border."""
+
+
+SPREAD = design(*(shapely.Point(x, y).buffer(0.3) for x in (1, 20) for y in (1, 20)), name="spread")
+"""Discs so far apart that each has a field of the usual size."""
+FEW = Settings(initial="contour", iterations=8, report="brief")
 
 
 @pytest.fixture(scope="module")
@@ -372,10 +377,10 @@ def test_workers_find_the_same(start: EnergyPath, task: Task, problem: PathProbl
     schedule = Schedule(10, contrast=(12.0, 12.0), finish=1.0)
     without = optimised(start, timed(problem, start, task), schedule)
     runtime.use_processors(2)
-    workers = optimised(start, timed(problem, start, task), schedule)
-    assert (workers.path.xy == without.path.xy).all()
-    assert (workers.path.energy == without.path.energy).all()
-    assert (workers.loss == without.loss).all()
+    shared = optimised(start, timed(problem, start, task), schedule)
+    assert (shared.path.xy == without.path.xy).all()
+    assert (shared.path.energy == without.path.energy).all()
+    assert (shared.loss == without.loss).all()
 
 
 def test_fields_without_an_iteration_are_told_of(
@@ -445,6 +450,30 @@ def test_workers_that_are_killed_again_and_again_change_nothing() -> None:
         killer.join()
     assert len(killed) >= 2
     assert disturbed.shipped.text == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("in_time", [True, False])
+def test_what_is_measured_aside_is_what_would_be_measured_here(
+    in_time: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The prints of the start and of the path that is aimed at, whether they are done in time or not."""
+    asked, waited = [], workers._within
+    monkeypatch.setattr("laserpath.planning.pipeline._ASIDE", 4)
+
+    def within(future, seconds: float):
+        asked.append(waited(future, 60.0) if in_time else None)
+        return asked[-1]
+
+    monkeypatch.setattr(workers, "_within", within)
+    alone = plan(SPREAD, settings=FEW).report
+    runtime.use_processors(2)
+    aside = plan(SPREAD, settings=FEW).report
+    assert [one is not None for one in asked] == [in_time, in_time]
+    for one, other in ((aside.start, alone.start), (aside.commanded, alone.commanded)):
+        assert one.figures == other.figures and one.motion == other.motion
+        assert np.array_equal(one.edges.epe, other.edges.epe)
+        assert np.array_equal(one.edges.missing, other.edges.missing)
 
 
 def test_a_stop_keeps_what_is_done(start: EnergyPath, task: Task, problem: PathProblem) -> None:

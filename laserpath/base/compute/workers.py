@@ -10,8 +10,10 @@ and dashboard, and many sites run one already.
 from __future__ import annotations
 
 import gc
+import os
 import re
 import signal
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Future
@@ -52,6 +54,9 @@ _ADDRESS, _EXAMPLE = re.compile(r"\w+://\S+:\d+"), "tcp://10.0.0.5:8786"
 
 _PATIENCE = 10.0
 """s within which a scheduler has to answer."""
+
+_NICE = 19
+"""Niceness of a process aside on systems without Linux's idle policy: 1.5 % of a busy processor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +144,56 @@ def _result(function: Callable[[Task], Result], task: Task, future: Any) -> Resu
         return future.result()
     except gone:
         return function(task)
+
+
+class Aside:
+    """Context manager: a further process here, of lowest priority, for what is not needed until later.
+
+    It works where others wait for this process, such as while a program is executed as a whole, which is one
+    processor's work. It ends when the context is left, with what it may be doing.
+    """
+
+    def __init__(self) -> None:
+        self._pool: Any = None
+
+    def __enter__(self) -> Aside:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, kill_workers=True)
+
+    def begin(self, function: Callable[[Task], Result], task: Task) -> Callable[[float], Result | None]:
+        """Begin function(task), after what was begun before. What is returned waits for it so many seconds.
+
+        It gives None if that is not done then, such as on a machine that others keep busy, or if the process
+        has died.
+        """
+        if self._pool is None:
+            from loky import ProcessPoolExecutor  # as in `_pool`
+
+            self._pool = ProcessPoolExecutor(max_workers=1, initializer=_begin_aside)
+        try:
+            return partial(_within, self._pool.submit(function, task))
+        except BrokenExecutor:
+            return lambda seconds: None
+
+
+def _within(future: Any, seconds: float) -> Any:
+    """What a future gives within so many seconds, or None."""
+    try:
+        return future.result(seconds)
+    except (TimeoutError, BrokenExecutor):
+        return None
+
+
+def _begin_aside() -> None:
+    """Prepare a process aside: as `_begin`, and it runs where a processor has nothing else to do."""
+    _begin()
+    if sys.platform == "linux":
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+    elif hasattr(os, "nice"):
+        os.nice(_NICE)
 
 
 def _busy() -> int:

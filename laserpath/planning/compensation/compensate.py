@@ -165,7 +165,7 @@ def _least(
 
     def loss(path: EnergyPath) -> float:
         terms = sum(term(path.xy, path.energy)[0] for term in own)
-        return float(objective(_executed_dose(path, model, task))[0]) + terms
+        return float(objective.at_factors(_executed_dose(path, model, task), np.ones(1))[0]) + terms
 
     return min(paths, key=loss)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socketserver
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -54,6 +55,44 @@ def test_what_a_worker_does_meanwhile_is_done_once_also_if_it_dies() -> None:
 def test_what_a_dead_worker_was_doing_is_done_all_the_same() -> None:
     assert list(workers.each(_squared, tasks(range(12), deadly=5))) == [value**2 for value in range(12)]
     assert list(workers.each(_squared, tasks(range(4)))) == [0, 1, 4, 9]
+
+
+def _slept(seconds: float) -> float:
+    time.sleep(seconds)
+    return seconds
+
+
+@pytest.mark.slow
+def test_what_is_done_aside_is_waited_for_so_long_and_ends_with_its_context() -> None:
+    began = time.monotonic()
+    with workers.Aside() as aside:
+        soon, late = aside.begin(_slept, 0.1), aside.begin(_slept, 600.0)
+        assert soon(60.0) == 0.1
+        assert late(0.1) is None
+    assert time.monotonic() - began < 60
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="no SIGKILL on Windows")
+def test_of_a_process_aside_that_dies_nothing_is_known() -> None:
+    with workers.Aside() as aside:
+        dead = aside.begin(_squared, (5, 5, os.getpid()))
+        assert dead(60.0) is None
+        assert aside.begin(_squared, (6, 5, os.getpid()))(60.0) is None
+
+
+@pytest.mark.slow
+def test_an_error_of_what_is_done_aside_is_the_caller_s() -> None:
+    with workers.Aside() as aside, pytest.raises(InputError, match="below 0"):
+        aside.begin(_squared, (-1, -2, os.getpid()))(60.0)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="another system's processes have a niceness at most")
+def test_a_process_aside_takes_what_others_leave() -> None:
+    with workers.Aside() as aside:
+        assert aside.begin(os.sched_getscheduler, 0)(60.0) == os.SCHED_IDLE
+    assert os.sched_getscheduler(0) != os.SCHED_IDLE
 
 
 _kept: list[np.ndarray] = []
