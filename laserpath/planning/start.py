@@ -138,8 +138,8 @@ def start_curve(task: Task, progress: Callable[[Progress], None] | None = None) 
             return_freed()  # which is much after curves of thousands of islands
             if strokes and not any(_alike(strokes, trial.strokes) for trial in tried):
                 path = drawn(order(strokes), process, candidate.settings)
-                _ = [trial.score for trial in tried]  # the worker has executed them meanwhile
                 tried.append(_Trial.of(candidate, strokes, path, regions, listen))
+                _ = [trial.score for trial in tried[:-1]]  # while a worker executes the last one
         fitted = _fitted_trial(task, progress) if is_line_drawing(design, optics.fwhm(process.spot)) else None
     except _TrialStopped as stop:
         done = min(tried, key=lambda trial: trial.score.sum(), default=None)
