@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, cast
 
@@ -223,6 +223,15 @@ class Controller(ABC):
         sent: (N,) characters of each move's line.  levels: of the board; None: continuous power.
         longest: mm, of a piece of a lit move that accelerates or brakes.
         """
+
+    def run_in_parts(
+        self, way: Moves, moves: Moves, sent: Ints, levels: int | None, longest: float
+    ) -> Iterator[Executed]:
+        """Execute a way and then moves as `run` does, in parts of whole rows, one after the other.
+
+        A model that is able to keeps no more than a part in memory; its parts have no times of steps.
+        """
+        yield self.run(way + moves, sent, levels, longest)
 
     @property
     @abstractmethod

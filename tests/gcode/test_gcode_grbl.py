@@ -7,6 +7,7 @@ precision decides.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -18,10 +19,10 @@ from pace_of_machine import within
 import gcode
 from gcode.controllers.common import whole_steps
 from gcode.controllers.grbl import INSTANT
-from gcode.controllers.grbl.planner import plan, whole_steps_of_digits
+from gcode.controllers.grbl.planner import GrblRows, plan, runs, whole_steps_of_digits
 from gcode.errors import GcodeError
 from gcode.motion import Executed, Grbl, Limits, execute, profile
-from gcode.move import Moves
+from gcode.move import Moves, approached, way_to
 
 A, TOP, JD, STEPS = 500.0, 100.0, 0.01, 80.0
 REAL = Grbl()  # 115200 baud on an atmega328p
@@ -257,6 +258,49 @@ def test_a_run_with_more_pieces_than_expected_is_the_same(monkeypatch):
     found = run(xy, 40.0, REAL)
     for name in ("row", "start", "duration", "end", "speed"):
         assert np.array_equal(getattr(found, name), getattr(expected, name)), name
+
+
+@given(
+    paths, st.sampled_from([REAL, WIRE, IDEAL, replace(REAL, counts_characters=False, host_delay=1e-3)]),
+    st.integers(1, 9), st.randoms(use_true_random=False),
+)  # fmt: skip
+def test_a_run_in_parts_is_that_of_the_whole(points, limits, most, random):
+    """Wherever it is cut: lines on their way, blocks in the planner and pieces go on."""
+    xy = np.cumsum(points, axis=0) * 0.05
+    n = len(xy) - 1
+    stops = np.array([random.choice([np.nan, np.nan, np.nan, 0.0, 0.1]) for _ in range(n)])
+    xy[1:] = xy[np.maximum.accumulate(np.where(np.isnan(stops), np.arange(1, n + 1), 0))]
+    xyz, sent = np.column_stack([xy, 0 * xy[:, 0]]), np.array([random.randrange(60) for _ in range(n)], float)
+    speed, rapid = np.full(n, 60.0), np.array([random.random() < 0.2 for _ in range(n)])
+    whole = plan(xyz, speed, rapid, stops, sent, limits)
+
+    def rows(first, end):
+        return GrblRows(xyz[first : end + 1], speed[first:end], rapid[first:end], stops[first:end])
+
+    parts = list(runs(rows, sent, limits, most))
+    for name in ("row", "start", "duration", "end", "speed"):
+        found = np.concatenate([getattr(part, name) for part in parts])
+        assert np.array_equal(found, getattr(whole, name)), name
+    for before, after in pairwise([part for part in parts if len(part)]):
+        assert before.row[-1] < after.row[0], "each part has whole rows"
+
+
+@pytest.mark.parametrize("stepped", [False, True])
+def test_an_execution_in_parts_is_that_of_the_whole(monkeypatch, stepped):
+    limits = replace(REAL, stepped=stepped)
+    xy = np.cumsum(np.random.default_rng(7).uniform(-2, 2, (80, 2)), axis=0)
+    power = np.random.default_rng(8).uniform(0, 1, 79)
+    moves = Moves.straight(xy, power, np.full(79, 40.0), np.zeros(79, bool), dynamic=True)
+    sent, whole = np.full(80, 30), limits.run(approached(moves, 50.0), np.full(80, 30), 255, 0.05)
+    monkeypatch.setattr("gcode.controllers.grbl.planner.ROWS_AT_ONCE", 9)
+    parts = list(limits.run_in_parts(way_to(moves, 50.0), moves, sent, 255, 0.05))
+    assert (len(parts) > 4) is not stepped
+    for name in ("row", "duration", "power"):
+        found = np.concatenate([getattr(part, name) for part in parts])
+        assert np.array_equal(found, getattr(whole, name)), name
+    ends = np.vstack([parts[0].xyz[:1], *(part.xyz[1:] for part in parts)])
+    assert np.array_equal(ends, whole.xyz)
+    assert all((one.xyz[-1] == other.xyz[0]).all() for one, other in pairwise(parts))
 
 
 def test_a_recording_begins_with_the_first_step():

@@ -7,7 +7,7 @@ since the facts are needed without Numba.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
@@ -198,3 +198,32 @@ class Grbl(BlockPlanner):
         path = run.path(places)
         done = Executed(run.row, run.duration, path, power, run.stepping(path, self.steps))
         return planner.on_counted_steps(done, places, np.array(self.steps), longest) if self.stepped else done
+
+    def run_in_parts(
+        self, way: Moves, moves: Moves, sent: Ints, levels: int | None, longest: float
+    ) -> Iterator[Executed]:
+        """By `planner`, some rows at a time; as a whole with axes that go by steps, which all rows decide."""
+        if self.stepped:
+            yield self.run(way + moves, sent, levels, longest)
+            return
+        from gcode.controllers.grbl import planner
+
+        def span(first: int, end: int) -> Moves:
+            some = moves.span(max(first - len(way), 0), max(end - len(way), 0))
+            return way.span(first, min(end, len(way))) + some if first < len(way) else some
+
+        def rows(first: int, end: int) -> planner.GrblRows:
+            some = span(first, end)
+            return planner.GrblRows(some.xyz, some.speed, some.rapid, pauses(some))
+
+        at = None
+        for part in planner.runs(rows, np.asarray(sent, np.float64), self):
+            if not len(part):
+                continue
+            first = int(part.row[0])
+            run, some = replace(part, row=part.row - first), span(first, int(part.row[-1]) + 1)
+            path = run.path(planner.places(some.xyz, self))
+            path[0] = path[0] if at is None else at
+            at = path[-1]
+            power = run.power(some.power, some.speed, some.dynamic, levels)
+            yield Executed(part.row, run.duration, path, power)
