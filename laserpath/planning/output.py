@@ -5,14 +5,16 @@ A program begins with comments: how it was made, and what to beware of (`header`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import shapely
 
 import gcode
 from laserpath.base import files
+from laserpath.base.compute import workers
 from laserpath.base.quantities import decimals
 from laserpath.config import project as project_file
 from laserpath.machine import convert, framing
@@ -23,6 +25,9 @@ from laserpath.physics import optics
 from laserpath.physics.dose.uneven import range_of
 from laserpath.report import toolpath_svg
 from laserpath.types import Design, Machine, Process, Resin, Settings, Spot, Toolpath
+
+_LONG = 20_000
+"""Moves of a path from which a worker makes its drawing; of fewer it is sooner made than sent."""
 
 
 class Planned:
@@ -80,31 +85,36 @@ def paths_of_all(
 
 
 def write_files(
-    plan: Planned, name: str, page: str, folder: str | Path, *, frame: bool, project: bool
+    plan: Planned, name: str, page: Callable[[], str], folder: str | Path, *, frame: bool, project: bool
 ) -> tuple[Path, ...]:
     """Write the files of a plan, all or none; return their paths. Arguments: those of `files_of`."""
     return files.write_all(files_of(plan, name, page, folder, frame=frame, project=project))
 
 
 def files_of(
-    plan: Planned, name: str, page: str, folder: str | Path, *, frame: bool, project: bool
+    plan: Planned, name: str, page: Callable[[], str], folder: str | Path, *, frame: bool, project: bool
 ) -> dict[Path, str]:
     """The texts of NAME.gcode, NAME.toolpath.svg and NAME.report.html by their paths.
 
-    page: the report.  frame: also NAME.frame.gcode, a faint or dark pass around the bounding box.
-    project: also laserpath.toml.
+    page: makes the report; of a long path a worker that has planned it makes the drawing meanwhile.
+    frame: also NAME.frame.gcode, a faint or dark pass around the bounding box.  project: also laserpath.toml.
     """
     machine = plan.process.machine
-    texts = [
-        plan.program,
-        toolpath_svg.draw(convert.as_light(plan.toolpath, machine), plan.design, machine),
-        page,
-    ]
+    sent = convert.as_light(plan.toolpath, machine), plan.design, machine
+    shared = workers.running() and len(plan.toolpath) >= _LONG
+    drawing = workers.meanwhile(_drawn, sent) if shared else partial(_drawn, sent)
+    report = page()
+    texts = [plan.program, drawing(), report]
     if frame:
         texts.append(framing.frame(plan.design, plan.process))
     if project:
         texts.append(project_file.text(plan.design, plan.process, plan.settings, folder))
     return dict(zip(paths_of(name, folder, frame=frame, project=project), texts, strict=True))
+
+
+def _drawn(sent: tuple[Toolpath, Design, Machine]) -> str:
+    """The drawing of a path, of light, in a design."""
+    return toolpath_svg.draw(*sent)
 
 
 def header(

@@ -132,14 +132,17 @@ class Plan(Planned):
         self, folder: str | Path = ".", *, frame: bool = False, project: bool = False
     ) -> dict[Path, str]:
         """The texts that `write` writes, by their paths."""
+        return files_of(self, self.design.name, self._page, folder, frame=frame, project=project)
+
+    def _page(self) -> str:
+        """The report."""
         comments = header(self.design, self.process, self.settings, self.report.warnings)
         pictures, answers = self._in_depth()
         text = PageText(
             self.design.name, header=comments, project=self.project, sensitivity=self.sensitivity,
             pictures=pictures, answers=answers, illustrated=not self.settings.brief,
         )  # fmt: skip
-        page = report.render(self.page_data, text, self.run)
-        return files_of(self, self.design.name, page, folder, frame=frame, project=project)
+        return report.render(self.page_data, text, self.run)
 
     def _in_depth(self) -> tuple[Sequence[Picture], Sequence[tuple[str, str]]]:
         """Pictures and answer of how deep the plan cures, if the resin's working curve is known."""

@@ -476,6 +476,21 @@ def test_what_is_measured_aside_is_what_would_be_measured_here(
         assert np.array_equal(one.edges.missing, other.edges.missing)
 
 
+@pytest.mark.slow
+def test_a_worker_makes_the_drawing_of_a_long_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While this process writes the report."""
+    workers.release()
+    done = undisturbed(SIDE)
+    alone = list(done.files().values())
+    monkeypatch.setattr("laserpath.planning.output._LONG", len(done.toolpath))
+    sent, meanwhile = [], workers.meanwhile
+    monkeypatch.setattr(workers, "meanwhile", lambda *given: sent.append(given) or meanwhile(*given))
+    assert list(done.files().values()) == alone and not sent, "no worker is there"
+    runtime.use_processors(2)
+    workers.prepare(fields.begin)
+    assert list(done.files().values()) == alone and len(sent) == 1
+
+
 def test_a_stop_keeps_what_is_done(start: EnergyPath, task: Task, problem: PathProblem) -> None:
     told = []
 

@@ -103,6 +103,11 @@ def _others() -> int:
     return worker_count() if _state.cluster is not None else max(worker_count() - 1, 1)
 
 
+def running() -> bool:
+    """Whether there are workers here that have been started and not released."""
+    return _state.pool is not None
+
+
 def prepare(function: Callable[[], object]) -> None:
     """Start the workers here, and let each call a function, such as one that loads what tasks need.
 

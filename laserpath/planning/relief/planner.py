@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -110,8 +111,8 @@ class ReliefPlan(Planned):
         laserpath.toml.
         """
         head = header(self.design, self.process, self.settings, self.warnings)
-        report = page(self, head, self.project)
-        return write_files(self, self.relief.name, report, folder, frame=frame, project=project)
+        made = partial(page, self, head, self.project)
+        return write_files(self, self.relief.name, made, folder, frame=frame, project=project)
 
 
 def in_words(result: ReliefPlan) -> str:
