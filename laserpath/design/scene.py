@@ -313,6 +313,13 @@ class Scene:
             part.__dict__["target"] = Target(grid, np.zeros(grid.shape, np.float32))
         return part
 
+    @property
+    def bare(self) -> Scene:
+        """The same with nothing computed of it but its samples, which are little to send."""
+        bare = Scene(self.design, self.grid, self.spot, self.resin)
+        bare.outline.__dict__["samples"] = self.samples
+        return bare
+
     def let_go(self) -> None:
         """Drop what takes much memory; it is made again where it is asked for."""
         for name in ("target", "sampler"):

@@ -28,7 +28,7 @@ from gcode.compiled import is_kept
 from laserpath.base.compute.runtime import cpu_count
 from laserpath.base.compute.workers import worker_count
 from laserpath.base.plan_steps import PlanPart
-from laserpath.design.partition import is_alone
+from laserpath.design.partition import is_alone, partition_of
 from laserpath.design.scene import Scene
 from laserpath.machine import convert
 from laserpath.machine.program import longest_piece
@@ -111,6 +111,9 @@ _REFERENCE = 0.0049
 _NEAR_LINE, _NEAR_END = 32.0, 90.0
 """Pixels near 1 FWHM of a stroke, and near its two ends: 9 pixels per FWHM², up to 1.8 FWHM from it."""
 
+_ASIDE = 16
+"""Fields of a design from which a process aside measures some of its prints; it takes 3 s to start."""
+
 _SAMPLED = 2000
 """Moves along the outline that are executed to see in how many pieces: more are more exact and slower."""
 
@@ -175,6 +178,12 @@ def at_once(task: Task) -> int:
     """Fields of a task's design that are worked on at the same time; 1 of a small one."""
     count = len(task.partition)
     return 1 if is_alone(count) else min(worker_count(), ceil(count / 2))
+
+
+def measures_aside(task: Task) -> bool:
+    """Whether a process aside measures the prints that a report sets beside the plan's."""
+    fields, by_dose = len(partition_of(task.scene)), task.process.resin.kinetics is None
+    return by_dose and fields >= _ASIDE and not (task.partition.single or is_alone(fields))
 
 
 def works(task: Task, length: float) -> Iterator[StepWork]:

@@ -9,8 +9,9 @@ speed is the machine's full speed, or the one that full power allows, E_N P^N/(D
 kinetics takes simulations with their gradients besides (`compensation.conversion.seconds_of`).
 
 The memory is 400 MB + 200 B for each pixel; of a design of several fields 40 B up to 2^24 pixels and 8 B
-for those beyond, of which less is kept, and 0.5 GB for each worker beside this process (measured on a board
-of 94 × 74 mm: 1.25 GB, and 0.4 GB each; on squares of 1.3e8 pixels: 1.7 GB). Forecast ÷ measured was 0.65 to
+for those beyond, of which less is kept, and 0.5 GB for each worker beside this process and for what measures
+aside (measured on a board of 94 × 74 mm: 1.25 GB, and 0.4 and 0.5 GB; on squares of 1.3e8 pixels: 1.7 GB, 0.6
+and 0.8). Forecast ÷ measured was 0.65 to
 1.4 for memory, and 1.01 to 1.37 for writing, where only `_OUTLINE_SHARE` is a fit.
 """
 
@@ -35,7 +36,7 @@ from laserpath.machine.placement import to_expose
 from laserpath.machine.powers import speed_at_full_power
 from laserpath.physics.kinetics.light import fewest_flashes
 from laserpath.planning.compensation import conversion
-from laserpath.planning.costs import PlanStep, at_once, steps_of
+from laserpath.planning.costs import PlanStep, at_once, measures_aside, steps_of
 from laserpath.planning.task import Task
 from laserpath.types import Design, Machine, Process, Settings, Toolpath
 
@@ -168,7 +169,8 @@ def _memory(task: Task) -> float:
         return BASE_BYTES + _BYTES_PER_PIXEL * rows * columns
     first, further = _BYTES_PER_PIXEL_OF_FIELDS
     pixels = first * min(rows * columns, _HEAPED) + further * max(rows * columns - _HEAPED, 0)
-    return BASE_BYTES + pixels + (at_once(task) - 1) * _WORKER_BYTES
+    others = at_once(task) - 1 + measures_aside(task)
+    return BASE_BYTES + pixels + others * _WORKER_BYTES
 
 
 def _plans(settings: Settings) -> float:

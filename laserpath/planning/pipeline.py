@@ -24,7 +24,7 @@ from laserpath.base.files import write_all
 from laserpath.base.plan_steps import PlanPart
 from laserpath.config.project import text as project_text
 from laserpath.design import as_design, tolerance_for
-from laserpath.design.partition import is_alone, partition_of
+from laserpath.design.partition import is_alone
 from laserpath.design.target import rasterise
 from laserpath.machine import convert
 from laserpath.machine.attenuation import check_exposes, check_process, too_strong
@@ -40,6 +40,7 @@ from laserpath.measure.exposure import Exposure, by_fields, lost_in_motion, miss
 from laserpath.measure.window import WIDTHS, print_and_window
 from laserpath.operators.volume import cured_depth
 from laserpath.physics.dose import usual_model
+from laserpath.planning.costs import measures_aside
 from laserpath.planning.curve.follow import too_wide
 from laserpath.planning.dots import run_out
 from laserpath.planning.keeping import Keeping, Solved
@@ -269,9 +270,6 @@ def _finished(start: Toolpath, solution: Solution, others: _OtherPrints, warning
     return Plan(design, process, settings, start, solution, shipped, result)
 
 
-_ASIDE = 16
-"""Fields of a design from which a process aside measures other prints; it takes 3 s to start."""
-
 _Sent = tuple[Toolpath, Task]
 _Found = tuple[FieldsMeasured, MotionFigures | None]
 _Begun = tuple[Toolpath, Callable[[float], _Found | None]]
@@ -320,11 +318,10 @@ class _OtherPrints:
         return exposure.of(path, kept=self.task.partition.single)
 
     def _begun(self, function: Callable[[_Sent], _Found], path: Toolpath) -> _Begun | None:
-        task, fields = self.task, len(partition_of(self.task.scene))
-        if is_alone(fields) or fields < _ASIDE or not _by_dose(task):
+        task = self.task
+        if not measures_aside(task):
             return None
-        # A scene of its own: what that of the task has computed is much to send.
-        return path, self._aside.begin(function, (path, replace(task, scene=replace(task.scene))))
+        return path, self._aside.begin(function, (path, replace(task, scene=task.scene.bare)))
 
     def _found(self, begun: _Begun | None, path: Toolpath) -> _Found | None:
         return begun[1](self.patience) if begun is not None and begun[0] is path else None

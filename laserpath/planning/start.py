@@ -319,7 +319,7 @@ class _Trial:
     ) -> _Trial:
         """Optimise one candidate, the path along its strokes, briefly, and have it executed to be scored.
 
-        Of a large design a worker does that, while the next candidate is drawn.
+        Of a large design a worker does that, while the next candidate is tried.
         """
         best = _tried(path, task, ITERATIONS_EACH, progress)
         sent = best, task.process, share_of_peak(weight_for(task))

@@ -19,10 +19,11 @@ from sets import examples, one_fast
 
 import gcode
 from gcode import checking
-from gcode.checking.paths import Envelope
+from gcode.checking.paths import Envelope, Timing
 from gcode.checking.text import Finding
 from gcode.controllers.grbl import Grbl
 from gcode.controllers.marlin import Marlin
+from gcode.move import approached
 
 SOUND = {
     "grbl": "G21 G90 G17\nM5\nM4 S0\nG0 X1 Y1\nG1 X11 Y1 F1200 S500\nG0 X1 Y2\nG1 X11 Y2 F1200 S500\n"
@@ -309,6 +310,37 @@ def test_speeds_out_of_reach_of_the_acceleration_are_reported() -> None:
     lines = text.replace("M4", "M3").splitlines(keepends=True)
     varied = "".join(line.replace("S500", f"S{400 + 10 * k}") for k, line in enumerate(lines))
     assert check(varied, "grbl") == (), "powers that were made for the real speeds"
+
+
+TEXTS = [*SOUND.items(), *((dialect, SOUND[dialect].replace(old, new)) for dialect, old, new, *_ in BROKEN)]
+
+
+@pytest.mark.parametrize(("dialect", "text"), TEXTS, ids=range(len(TEXTS)))
+def test_rules_find_the_same_part_by_part(dialect: str, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = {"grbl": Grbl(baud=2400.0), "marlin": Marlin()}.get(dialect)
+    whole = gcode.examine(text, gcode.dialect(dialect), envelope(dialect, controller=model))
+    for module in ("gcode.checking.paths", "gcode.checking.text", "gcode.controllers.trapezoid.planner"):
+        monkeypatch.setattr(f"{module}._AT_ONCE", 3)
+    monkeypatch.setattr("gcode.controllers.grbl.planner.ROWS_AT_ONCE", 2)
+    parts = gcode.examine(text, gcode.dialect(dialect), envelope(dialect, controller=model))
+    assert parts.findings == whole.findings and (parts.box, parts.moves) == (whole.box, whole.moves)
+    assert parts.write_time == pytest.approx(whole.write_time, rel=1e-12)
+
+
+def test_the_time_of_a_program_with_arcs_is_that_of_its_moves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In parts as in the whole, whose chords are more than its rows."""
+    controller = Grbl(baud=None, stepped=False)
+    dialect, machine = gcode.dialect("grbl"), envelope("grbl", controller=controller)
+    circles = "G21 G90 G17\nM5\nM4 S0\nG0 X50 Y50\n" + "".join(
+        f"G{2 + k % 2} X50 Y50 I{5 + k} J0 F3000 S{100 * (k % 3)}\nG4 P0.1\nG1 X{50 + k} Y50\nG1 X50 Y50\n"
+        for k in range(6)
+    )
+    moves = gcode.read(circles, dialect, 1000).moves
+    run = gcode.motion.execute(approached(moves, min(machine.rapid)), controller, tolerance=0.01, longest=0.5)
+    monkeypatch.setattr("gcode.controllers.grbl.planner.ROWS_AT_ONCE", 7)
+    timing = Timing.of(gcode.read(circles, dialect, 1000), machine, dialect)
+    assert timing.write_time == pytest.approx(run.write_time, rel=1e-12)
+    assert timing.executed == pytest.approx(run.durations(len(moves) + 1)[1:], rel=1e-12)
 
 
 @st.composite

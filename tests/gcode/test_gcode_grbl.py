@@ -22,7 +22,7 @@ from gcode.controllers.grbl import INSTANT
 from gcode.controllers.grbl.planner import GrblRows, plan, runs, whole_steps_of_digits
 from gcode.errors import GcodeError
 from gcode.motion import Executed, Grbl, Limits, execute, profile
-from gcode.move import Moves, approached, way_to
+from gcode.move import Kind, Moves, approached, way_to
 
 A, TOP, JD, STEPS = 500.0, 100.0, 0.01, 80.0
 REAL = Grbl()  # 115200 baud on an atmega328p
@@ -290,7 +290,13 @@ def test_an_execution_in_parts_is_that_of_the_whole(monkeypatch, stepped):
     limits = replace(REAL, stepped=stepped)
     xy = np.cumsum(np.random.default_rng(7).uniform(-2, 2, (80, 2)), axis=0)
     power = np.random.default_rng(8).uniform(0, 1, 79)
-    moves = Moves.straight(xy, power, np.full(79, 40.0), np.zeros(79, bool), dynamic=True)
+    kind, z = np.where(np.arange(79) % 7 == 5, Kind.DWELL, Kind.LINE), np.repeat(np.arange(16.0), 5)
+    xy[np.flatnonzero(kind == Kind.DWELL) + 1] = xy[:-1][kind == Kind.DWELL]
+    z[np.flatnonzero(kind == Kind.DWELL) + 1] = z[:-1][kind == Kind.DWELL]
+    moves = Moves(
+        xy, power, np.full(79, 40.0), kind.astype(np.int8), z=z[:80],
+        dwell=np.where(kind == Kind.DWELL, 0.05, 0.0), dynamic=np.full(79, True),
+    )  # fmt: skip
     sent, whole = np.full(80, 30), limits.run(approached(moves, 50.0), np.full(80, 30), 255, 0.05)
     monkeypatch.setattr("gcode.controllers.grbl.planner.ROWS_AT_ONCE", 9)
     parts = list(limits.run_in_parts(way_to(moves, 50.0), moves, sent, 255, 0.05))

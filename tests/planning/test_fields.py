@@ -36,6 +36,7 @@ from laserpath.planning.optimise.loop import Schedule, bounds_of, dose_to_size
 from laserpath.planning.optimise.loss import terms_of_path
 from laserpath.planning.optimise.objective import EdgeTerm, Objective
 from laserpath.planning.stages import EDGE_WEIGHT, _EdgeCheck, final_loss
+from laserpath.planning.start import _drawings, candidates
 from laserpath.planning.task import Task
 from laserpath.types import EnergyPath, Grid, Machine, Process, Settings
 from laserpath.types.results import Measurement
@@ -458,14 +459,14 @@ def test_what_is_measured_aside_is_what_would_be_measured_here(
     in_time: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The prints of the start and of the path that is aimed at, whether they are done in time or not."""
-    asked, waited = [], workers._within
-    monkeypatch.setattr("laserpath.planning.pipeline._ASIDE", 4)
+    asked, waited = [], workers.Aside._within
+    monkeypatch.setattr("laserpath.planning.costs._ASIDE", 4)
 
-    def within(future, seconds: float):
-        asked.append(waited(future, 60.0) if in_time else None)
+    def within(aside, future, seconds: float):
+        asked.append(waited(aside, future, 60.0) if in_time else None)
         return asked[-1]
 
-    monkeypatch.setattr(workers, "_within", within)
+    monkeypatch.setattr(workers.Aside, "_within", within)
     alone = plan(SPREAD, settings=FEW).report
     runtime.use_processors(2)
     aside = plan(SPREAD, settings=FEW).report
@@ -489,6 +490,27 @@ def test_a_worker_makes_the_drawing_of_a_long_path(monkeypatch: pytest.MonkeyPat
     runtime.use_processors(2)
     workers.prepare(fields.begin)
     assert list(done.files().values()) == alone and len(sent) == 1
+
+
+@pytest.mark.slow
+def test_workers_draw_the_same_curves() -> None:
+    """All candidates but the first, of a large design."""
+    spread = Task.of(SPREAD, Process(), Settings())
+    alone = list(_drawings(candidates(spread)))
+    runtime.use_processors(2)
+    shared = list(_drawings(candidates(spread)))
+    assert len(alone) == 3 and all(alone)
+    for one, other in zip(alone, shared, strict=True):
+        assert len(one) == len(other) and all(map(np.array_equal, one, other))
+
+
+def test_a_bare_scene_has_its_samples_alone() -> None:
+    scene = Task.of(WIDE, Process(), SETTINGS).scene
+    bare, _ = scene.bare, (scene.target, scene.outline.within(0, 0, 1, 1))
+    assert bare.samples is scene.samples and bare.grid == scene.grid
+    assert not {"target", "sampler", "coarse"} & {*vars(bare)} and {*vars(bare.outline)} == {
+        "design", "fwhm", "samples",
+    }  # fmt: skip
 
 
 def test_a_stop_keeps_what_is_done(start: EnergyPath, task: Task, problem: PathProblem) -> None:

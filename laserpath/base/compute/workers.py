@@ -9,8 +9,11 @@ and dashboard, and many sites run one already.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import gc
 import os
+import pickle
 import re
 import signal
 import sys
@@ -55,8 +58,8 @@ _ADDRESS, _EXAMPLE = re.compile(r"\w+://\S+:\d+"), "tcp://10.0.0.5:8786"
 _PATIENCE = 10.0
 """s within which a scheduler has to answer."""
 
-_NICE = 19
-"""Niceness of a process aside on systems without Linux's idle policy: 1.5 % of a busy processor."""
+_NICE, _IDLE_PRIORITY = 19, 0x40
+"""Niceness of a process aside, and Windows' priority class of one; Linux has a policy of its own for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,40 +168,58 @@ class Aside:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=False, kill_workers=True)
+        self._end()
 
     def begin(self, function: Callable[[Task], Result], task: Task) -> Callable[[float], Result | None]:
         """Begin function(task), after what was begun before. What is returned waits for it so many seconds.
 
-        It gives None if that is not done then, such as on a machine that others keep busy, or if the process
-        has died.
+        It gives None if that is not done then, such as on a machine that others keep busy, or if it fails or
+        the process has died: it has to be done here then. What is late is given up, with all that is behind.
         """
         if self._pool is None:
             from loky import ProcessPoolExecutor  # as in `_pool`
 
-            self._pool = ProcessPoolExecutor(max_workers=1, initializer=_begin_aside)
+            self._pool = ProcessPoolExecutor(max_workers=1, timeout=_IDLE, initializer=_begin_aside)
+        # Packed now: another thread would do it while this one adds to what the task has computed.
+        sent = pickle.dumps((function, task), pickle.HIGHEST_PROTOCOL)
         try:
-            return partial(_within, self._pool.submit(function, task))
-        except BrokenExecutor:
+            return partial(self._within, self._pool.submit(_unpacked, sent))
+        except (BrokenExecutor, RuntimeError):  # it has died, or was given up
             return lambda seconds: None
 
-
-def _within(future: Any, seconds: float) -> Any:
-    """What a future gives within so many seconds, or None."""
-    try:
-        return future.result(seconds)
-    except (TimeoutError, BrokenExecutor):
+    def _within(self, future: Any, seconds: float) -> Any:
+        """What a future gives within so many seconds, or None."""
+        try:
+            return future.result(seconds)
+        except TimeoutError:
+            self._end()
+        except Exception:  # noqa: BLE001 this process does it anew, and raises what is really wrong
+            pass
         return None
+
+    def _end(self) -> None:
+        if self._pool is not None:
+            _state.ending.append(getattr(self._pool, "_executor_manager_thread", None))
+            self._pool.shutdown(wait=False, kill_workers=True)
+
+
+def _unpacked(sent: bytes) -> Any:
+    """What a function gives for a task, packed together."""
+    function, task = pickle.loads(sent)
+    return function(task)
 
 
 def _begin_aside() -> None:
     """Prepare a process aside: as `_begin`, and it runs where a processor has nothing else to do."""
     _begin()
-    if sys.platform == "linux":
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-    elif hasattr(os, "nice"):
-        os.nice(_NICE)
+    with contextlib.suppress(OSError, AttributeError):  # a sandbox may refuse it
+        if sys.platform == "linux":
+            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+        elif sys.platform == "win32":
+            kernel = ctypes.windll.kernel32
+            kernel.SetPriorityClass(kernel.GetCurrentProcess(), _IDLE_PRIORITY)
+        else:
+            os.nice(_NICE)
 
 
 def _busy() -> int:
