@@ -287,6 +287,8 @@ class _OtherPrints:
         self.task, self.patience, self._aside = task, 0.0, aside
         self._start: _Begun | None = None
         self._aim: _Begun | None = None
+        if measures_aside(task):
+            aside.begin(_ready, None)  # it loads what it needs while curves are drawn
 
     def begin_start(self, path: Toolpath) -> None:
         """Let a starting path be written, executed and measured."""
@@ -301,15 +303,16 @@ class _OtherPrints:
 
         executed: the plan's.
         """
-        task, found = self.task, self._found(self._start, path)
+        task, exposure = self.task, None
+        found = self._found(self._start, path)
         if found is not None and found[1] is not None:
             printed = found[0].printed(task.scene, found[1])
-            if executed.figures.missing_edges <= printed.figures.missing_edges:
-                return printed
-        exposure = Exposure(_shipped(path, task), task.scene, path)
-        printed = exposure.printed(kept=task.partition.single)
-        lost = executed.figures.missing_edges > printed.figures.missing_edges
-        return exposure.printed() if lost and not printed.dose.size else printed
+        else:
+            exposure = Exposure(_shipped(path, task), task.scene, path)
+            printed = exposure.printed(kept=task.partition.single)
+        if executed.figures.missing_edges <= printed.figures.missing_edges or printed.dose.size:
+            return printed
+        return (exposure or Exposure(_shipped(path, task), task.scene, path)).printed()
 
     def aim(self, path: Toolpath, exposure: Exposure) -> Measurement:
         """The print of a path as it is, with the times and lengths of an exposure's program."""
@@ -325,6 +328,11 @@ class _OtherPrints:
 
     def _found(self, begun: _Begun | None, path: Toolpath) -> _Found | None:
         return begun[1](self.patience) if begun is not None and begun[0] is path else None
+
+
+def _ready(_: None) -> None:
+    """What a process aside does first: it has loaded this module, and starts Taichi."""
+    begin()
 
 
 def _shipped_and_measured(sent: _Sent) -> _Found:
