@@ -23,6 +23,8 @@ from concurrent.futures import BrokenExecutor, CancelledError, Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
@@ -163,6 +165,8 @@ class Aside:
 
     def __init__(self) -> None:
         self._pool: Any = None
+        self._folder: Any = None
+        self._begun = 0
 
     def __enter__(self) -> Aside:
         return self
@@ -180,11 +184,17 @@ class Aside:
             from loky import ProcessPoolExecutor  # as in `_pool`
 
             self._pool = ProcessPoolExecutor(max_workers=1, timeout=_IDLE, initializer=_begin_aside)
-        # Packed now: another thread would do it while this one adds to what the task has computed.
-        sent = pickle.dumps((function, task), pickle.HIGHEST_PROTOCOL)
+        self._begun += 1
         try:
-            return partial(self._within, self._pool.submit(_unpacked, sent))
-        except (BrokenExecutor, RuntimeError):  # it has died, or was given up
+            if self._folder is None:
+                self._folder = TemporaryDirectory(prefix="laserpath-", ignore_cleanup_errors=True)
+            place = Path(self._folder.name) / f"{self._begun}.task"
+            # Written now: another thread would pack it while this one adds to what the task has computed. And
+            # in a file, as it is 100 MB of a design of a thousand islands, which waits there.
+            with place.open("wb") as file:
+                pickle.dump((function, task), file, pickle.HIGHEST_PROTOCOL)
+            return partial(self._within, self._pool.submit(_unpacked, place))
+        except (OSError, BrokenExecutor, RuntimeError):  # no room, or the process has died, or was given up
             return lambda seconds: None
 
     def _within(self, future: Any, seconds: float) -> Any:
@@ -201,11 +211,15 @@ class Aside:
         if self._pool is not None:
             _state.ending.append(getattr(self._pool, "_executor_manager_thread", None))
             self._pool.shutdown(wait=False, kill_workers=True)
+        if self._folder is not None:
+            self._folder.cleanup()
 
 
-def _unpacked(sent: bytes) -> Any:
-    """What a function gives for a task, packed together."""
-    function, task = pickle.loads(sent)
+def _unpacked(place: Path) -> Any:
+    """What a function gives for a task, which are together in a file."""
+    with place.open("rb") as file:
+        function, task = pickle.load(file)
+    place.unlink()
     return function(task)
 
 

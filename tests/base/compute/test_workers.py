@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -82,6 +83,22 @@ def test_of_a_process_aside_that_dies_nothing_is_known() -> None:
         dead = aside.begin(_squared, (5, 5, os.getpid()))
         assert dead(60.0) is None
         assert aside.begin(_squared, (6, 5, os.getpid()))(60.0) is None
+
+
+@pytest.mark.slow
+def test_what_is_sent_aside_waits_in_files_that_go(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with workers.Aside() as aside:
+        assert aside.begin(_squared, (3, -1, os.getpid()))(60.0) == 9
+        aside.begin(_slept, 600.0)
+        assert any(tmp_path.iterdir())
+        monkeypatch.setattr(Path, "open", _no_room)
+        assert aside.begin(_squared, (3, -1, os.getpid()))(60.0) is None, "a full disk is no reason to end"
+    assert not any(tmp_path.iterdir())
+
+
+def _no_room(*given: object) -> None:
+    raise OSError(28, "No space left on device")
 
 
 @pytest.mark.slow
