@@ -17,6 +17,8 @@ import pickle
 import re
 import signal
 import sys
+import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Future
@@ -56,6 +58,9 @@ _NONE: Any = object()
 """No further task."""
 
 _ADDRESS, _EXAMPLE = re.compile(r"\w+://\S+:\d+"), "tcp://10.0.0.5:8786"
+
+_LOOK = 2.0
+"""s between two looks of a worker for its parent."""
 
 _PATIENCE = 10.0
 """s within which a scheduler has to answer."""
@@ -288,6 +293,17 @@ def _begin() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     process_executor._USE_PSUTIL = False
     use_processors(1)
+    threading.Thread(target=_end_with, args=(os.getppid(),), name="parent", daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    """End this process if its parent was killed: it would wait for ever to be rid of its result.
+
+    On Windows a process keeps the number of its parent.
+    """
+    while os.getppid() == parent:
+        time.sleep(_LOOK)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _on_one_processor(function: Callable[[Task], Result], task: Task) -> Result:

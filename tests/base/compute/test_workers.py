@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socketserver
+import subprocess
 import sys
 import threading
 import time
@@ -99,6 +100,41 @@ def test_what_is_sent_aside_waits_in_files_that_go(monkeypatch: pytest.MonkeyPat
 
 def _no_room(*given: object) -> None:
     raise OSError(28, "No space left on device")
+
+
+ABANDONED = """
+import os, signal
+from laserpath.base.compute import runtime, workers
+runtime.use_processors(2)
+with workers.Aside() as aside:
+    first = workers.meanwhile(eval, "__import__('os').getpid()")
+    second = aside.begin(eval, "__import__('os').getpid()")
+    print(first(), second(60.0), flush=True)
+    aside.begin(eval, "__import__('time').sleep(600)")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="no SIGKILL on Windows")
+def test_workers_end_if_their_parent_is_killed() -> None:
+    done = subprocess.run([sys.executable, "-c", ABANDONED], capture_output=True, text=True, check=False)
+    left = {int(pid) for pid in done.stdout.split()}
+    assert len(left) == 2, done.stderr
+    end = time.monotonic() + 30
+    while left and time.monotonic() < end:
+        time.sleep(0.2)
+        left = {pid for pid in left if _lives(pid)}
+    assert not left
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    status = Path(f"/proc/{pid}/stat")
+    return not status.exists() or status.read_text().rsplit(")", 1)[1].split()[0] != "Z"
 
 
 @pytest.mark.slow
