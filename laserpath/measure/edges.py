@@ -30,8 +30,7 @@ from scipy.spatial import cKDTree
 
 from gcode.compiled import cached
 from laserpath.base.arrays import Bools, Floats, Indices, by_group
-from laserpath.base.compute.beside import in_parts, pool
-from laserpath.base.compute.runtime import cpu_count
+from laserpath.base.compute.beside import in_order, in_parts
 from laserpath.base.errors import InputError
 from laserpath.design.scene import CORNER_FWHM, SAMPLE_FWHM, Samples, Scene
 from laserpath.physics.dose.uneven import spline_weights
@@ -118,9 +117,7 @@ def _along(
         normals = _Normals.of(dose[window], grid, some, scene.fwhm)
         epe[:, mine], missing[:, mine] = normals.edges(exposures, threshold, alone=True)
 
-    each = map if cpu_count() == 1 else pool().map  # one processor: the others are the workers'
-    for _ in each(search, _blocks(scene, samples.xy)):
-        pass
+    in_order(search, list(_blocks(scene, samples.xy)))
     return epe, missing
 
 

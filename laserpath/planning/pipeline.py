@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
+from typing import TypeVar
 
 import shapely
 
@@ -24,7 +25,7 @@ from laserpath.base.files import write_all
 from laserpath.base.plan_steps import PlanPart
 from laserpath.config.project import text as project_text
 from laserpath.design import as_design, tolerance_for
-from laserpath.design.partition import is_alone
+from laserpath.design.partition import is_alone, partition_of
 from laserpath.design.target import rasterise
 from laserpath.machine import convert
 from laserpath.machine.attenuation import check_exposes, check_process, too_strong
@@ -271,8 +272,8 @@ def _finished(start: Toolpath, solution: Solution, others: _OtherPrints, warning
 
 
 _Sent = tuple[Toolpath, Task]
-_Found = tuple[FieldsMeasured, MotionFigures | None]
-_Begun = tuple[Toolpath, Callable[[float], _Found | None]]
+Found = TypeVar("Found")
+_Begun = tuple[Toolpath, Callable[[float], Found | None]]
 
 
 class _OtherPrints:
@@ -285,8 +286,8 @@ class _OtherPrints:
 
     def __init__(self, task: Task, aside: Aside) -> None:
         self.task, self.patience, self._aside = task, 0.0, aside
-        self._start: _Begun | None = None
-        self._aim: _Begun | None = None
+        self._start: _Begun[tuple[FieldsMeasured, MotionFigures]] | None = None
+        self._aim: _Begun[FieldsMeasured] | None = None
         if measures_aside(task):
             aside.begin(_ready, None)  # it loads what it needs while curves are drawn
 
@@ -303,30 +304,30 @@ class _OtherPrints:
 
         executed: the plan's.
         """
-        task, exposure = self.task, None
-        found = self._found(self._start, path)
-        if found is not None and found[1] is not None:
-            printed = found[0].printed(task.scene, found[1])
-        else:
-            exposure = Exposure(_shipped(path, task), task.scene, path)
-            printed = exposure.printed(kept=task.partition.single)
-        if executed.figures.missing_edges <= printed.figures.missing_edges or printed.dose.size:
+        task, single = self.task, self.task.partition.single
+        if partition_of(task.scene).single or not _by_dose(task):
+            return Exposure(_shipped(path, task), task.scene, path).printed(kept=single)
+        found = self._found(self._start, path) or _shipped_and_measured((path, task), kept=single)
+        fields, motion = found
+        printed = fields.printed(task.scene, motion)
+        if executed.figures.missing_edges <= printed.figures.missing_edges or single:
             return printed
-        return (exposure or Exposure(_shipped(path, task), task.scene, path)).printed()
+        fields, motion = _shipped_and_measured((path, task), kept=True)
+        return fields.printed(task.scene, motion)
 
     def aim(self, path: Toolpath, exposure: Exposure) -> Measurement:
         """The print of a path as it is, with the times and lengths of an exposure's program."""
         if found := self._found(self._aim, path):
-            return found[0].printed(self.task.scene, exposure.program.motion)
+            return found.printed(self.task.scene, exposure.program.motion)
         return exposure.of(path, kept=self.task.partition.single)
 
-    def _begun(self, function: Callable[[_Sent], _Found], path: Toolpath) -> _Begun | None:
+    def _begun(self, function: Callable[[_Sent], Found], path: Toolpath) -> _Begun[Found] | None:
         task = self.task
         if not measures_aside(task):
             return None
         return path, self._aside.begin(function, (path, replace(task, scene=task.scene.bare)))
 
-    def _found(self, begun: _Begun | None, path: Toolpath) -> _Found | None:
+    def _found(self, begun: _Begun[Found] | None, path: Toolpath) -> Found | None:
         return begun[1](self.patience) if begun is not None and begun[0] is path else None
 
 
@@ -335,19 +336,22 @@ def _ready(_: None) -> None:
     begin()
 
 
-def _shipped_and_measured(sent: _Sent) -> _Found:
-    """The print of a path as it would be shipped, and the times and lengths of its program."""
+def _shipped_and_measured(sent: _Sent, *, kept: bool = False) -> tuple[FieldsMeasured, MotionFigures]:
+    """The print of a path as shipped, in several fields, and the times and lengths of its program.
+
+    kept: whether the dose is.
+    """
     path, task = sent
     program = _shipped(path, task)
     parts, motion = program.executed_parts, program.motion
     del program  # which takes much memory
-    return by_fields(parts, task.scene, kept=False), motion
+    return by_fields(parts, task.scene, kept=kept), motion
 
 
-def _measured(sent: _Sent) -> _Found:
+def _measured(sent: _Sent) -> FieldsMeasured:
     """The print of a path as it is."""
     path, task = sent
-    return by_fields([path], task.scene, kept=False), None
+    return by_fields([path], task.scene, kept=False)
 
 
 def _by_dose(task: Task) -> bool:

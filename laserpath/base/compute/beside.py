@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from types import TracebackType
@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from laserpath.base.compute.runtime import cpu_count
 
+Part = TypeVar("Part")
 Result = TypeVar("Result")
 Told = Callable[[Any], object]
 """What a work calls now and then, with how far it is."""
@@ -94,8 +95,13 @@ def in_parts(work: Callable[[int, int], Result], count: int) -> list[Result]:
     """
     bounds = np.linspace(0, count, min(cpu_count(), max(count, 1)) + 1).astype(int)
     parts = list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
-    each = map if len(parts) == 1 else pool().map
-    return list(each(lambda part: work(*part), parts))
+    return in_order(lambda part: work(*part), parts)
+
+
+def in_order(work: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
+    """The results of work(part) in the order of the parts, on all processors. work: as of `in_parts`."""
+    each = map if min(len(parts), cpu_count()) <= 1 else pool().map
+    return list(each(work, parts))
 
 
 @cache

@@ -36,7 +36,7 @@ The dose terms are compiled, pixel by pixel and edge by edge.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -44,8 +44,7 @@ import numpy as np
 
 from gcode.compiled import cached, vectorised
 from laserpath.base.arrays import Floats
-from laserpath.base.compute.beside import pool
-from laserpath.base.compute.runtime import cpu_count
+from laserpath.base.compute.beside import in_order
 from laserpath.base.errors import InputError
 from laserpath.design.scene import PassingSampler, Sampler, Scene
 from laserpath.physics.dose import TiledDose
@@ -312,7 +311,7 @@ class Objective:
         def strip(rows: slice) -> float:
             return self._strip(dose[rows], rows, per_critical, slope[rows])
 
-        loss = self.scale * sum(_each(strip, _strips(dose)))
+        loss = self.scale * sum(in_order(strip, _strips(dose)))
         if self.edge is not None:
             value, steep = (per_critical * one for one in self.edge.sampler(dose))
             loss += self._of_edges(value, steep)
@@ -327,7 +326,7 @@ class Objective:
             part, unused = dose[rows], np.zeros_like(dose[rows])
             return np.array([self._strip(part, rows, per, unused) for per in per_critical])
 
-        loss: Floats = self.scale * sum(_each(strip, _strips(dose)))
+        loss: Floats = self.scale * sum(in_order(strip, _strips(dose)), np.zeros(len(factors)))
         if self.edge is not None:
             value, steep = self.edge.sampler(dose)
             loss += [self._of_edges(per * value, per * steep) for per in per_critical]
@@ -363,8 +362,3 @@ def _strips(dose: Floats | TiledDose) -> list[slice]:
     """Some rows after the other, of as many pixels as one thread takes at a time."""
     step = max(1, _STRIP_PIXELS // dose.shape[1])
     return [slice(first, first + step) for first in range(0, dose.shape[0], step)]
-
-
-def _each(work: Callable[[slice], Any], strips: Sequence[slice]) -> Iterable[Any]:
-    """The results of work(rows) in the order of the rows, whatever the number of processors."""
-    return map(work, strips) if min(len(strips), cpu_count()) == 1 else pool().map(work, strips)
