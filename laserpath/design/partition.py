@@ -355,7 +355,7 @@ def _clipped(scene: Scene, window: Grid, zero: Floats) -> shapely.MultiPolygon:
 @lru_cache(maxsize=4)
 def _reading(step: float, fine: int, coarse: int) -> Any:
     """The matrix that reads `coarse` pixels `fine` times, from pixel `_AROUND` on, every `step` pixels."""
-    return reading(_AROUND + step * np.arange(fine), coarse).astype(np.float32)
+    return reading(_AROUND + step * np.arange(fine), coarse)
 
 
 def given_model(grid: Grid, spot: Spot) -> DoseModel:

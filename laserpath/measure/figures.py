@@ -51,20 +51,26 @@ def _cure(dose: Floats, critical: float, cured: Floats) -> None:
     """Fill `cured` (rows, columns) with the part of each pixel above the critical dose."""
     for i in range(dose.shape[0]):
         for j in range(dose.shape[1]):
-            cured[i, j] = _part(dose, i, j, critical)
+            cured[i, j] = _part(dose[i, j] - critical, *_rise(dose, i, j))
 
 
 @njit
-def _part(dose: Floats, i: int, j: int, critical: float) -> float:
-    """The part of pixel [i, j] above a dose."""
+def _rise(dose: Floats, i: int, j: int) -> tuple[float, float]:
+    """(|∂D/∂x| + |∂D/∂y|) p at pixel [i, j], and the smaller one of both."""
     rows, columns = dose.shape
     above, below = max(i - 1, 0), min(i + 1, rows - 1)
     left, right = max(j - 1, 0), min(j + 1, columns - 1)
     gy, gx = abs(dose[below, j] - dose[above, j]), abs(dose[i, right] - dose[i, left])
     gy, gx = gy / max(below - above, 1), gx / max(right - left, 1)
-    rise = max(gx + gy, 1e-12 * critical)
-    t = min(max(0.5 + (dose[i, j] - critical) / rise, 0.0), 1.0)
-    a = min(max(min(gx, gy) / rise, 1e-9), 0.5)
+    return gx + gy, min(gx, gy)
+
+
+@njit
+def _part(beyond: float, rise: float, less: float) -> float:
+    """The part of a pixel above a dose, where that at its centre is `beyond` it. rise, less: `_rise`."""
+    if 2 * abs(beyond) >= rise:  # nearly all of them
+        return 1.0 if beyond > 0 else 0.5 if beyond == 0 else 0.0
+    t, a = 0.5 + beyond / rise, min(max(less / rise, 1e-9), 0.5)
     small = min(t, 1 - t)
     part = small * small / (2 * a * (1 - a)) if small <= a else (small - a / 2) / (1 - a)
     return part if t <= 0.5 else 1 - part
@@ -83,9 +89,11 @@ def _areas(
     change = blurred = both = either = over = under = 0.0
     for i in range(top, top + coverage.shape[0]):
         for j in range(left, left + coverage.shape[1]):
-            cured, drawn = _part(dose, i, j, critical), float(coverage[i - top, j - left])
-            change += _part(dose, i, j, critical / band[1]) - _part(dose, i, j, critical / band[0])
-            blurred += abs(_part(defocused, i, j, critical) - cured)
+            at, drawn = dose[i, j], float(coverage[i - top, j - left])
+            rise, less = _rise(dose, i, j)
+            cured = _part(at - critical, rise, less)
+            change += _part(at - critical / band[1], rise, less) - _part(at - critical / band[0], rise, less)
+            blurred += abs(_part(defocused[i, j] - critical, *_rise(defocused, i, j)) - cured)
             both += min(cured, drawn)
             either += max(cured, drawn)
             over += max(cured - drawn, 0.0)

@@ -63,6 +63,38 @@ _SATURATED = 30.0
 njit = cached(error_model="numpy", nogil=True)
 
 
+_DOUBLE = (1 / math.log(2), math.log(2), *(1 / math.factorial(k) for k in range(10)))
+"""1/ln 2, ln 2, and the Taylor series of e^r."""
+
+_LEAST = -80.0
+"""Exponent below which e^x is taken as there, 2e-35: a float32 has no room for much less."""
+
+
+@vectorised
+def _exp(x: Any, series: Any) -> Any:
+    """e^x of |x| ≤ 80 in the precision of `series`, which is `_DOUBLE` or that in single precision.
+
+    e^x is 2^n e^r with n whole and |r| ≤ ln 2/2, and e^r its Taylor series up to r^9, 8e-12 off before
+    rounding: a call of `exp` would take five times as long as the rest.
+    """
+    per, ln2, one, _, half, c3, c4, c5, c6, c7, c8, c9 = series
+    n = np.floor(x * per + half)
+    r = x - n * ln2
+    tail = c4 + r * (c5 + r * (c6 + r * (c7 + r * (c8 + r * c9))))
+    # A float32 with n in its exponent is 2^n.
+    return (one + r * (one + r * (half + r * (c3 + r * tail)))) * np.int32(
+        (np.int32(n) + np.int32(127)) << np.int32(23)
+    ).view(np.float32)
+
+
+@vectorised
+def _artanh(z: float) -> float:
+    """The artanh of |z| ≤ 1/3 by its series, 2e-12 off."""
+    q = z * z
+    more = q * (1 / 13 + q * (1 / 15 + q * (1 / 17 + q * (1 / 19 + q * (1 / 21)))))
+    return z * (1 + q * (1 / 3 + q * (1 / 5 + q * (1 / 7 + q * (1 / 9 + q * (1 / 11 + more))))))
+
+
 @vectorised
 def area(
     dose: Any,
@@ -78,31 +110,22 @@ def area(
     dose, slope: (rows, columns), of the same precision, in which each row is computed.  threshold: β, and
     (K, 2) relative doses d and weights w_d.  whole: only pixels that the outline does not cross.
 
-    e^x is 2^n e^r with n whole and |r| ≤ ln 2/2, and e^r its Taylor series up to r^9, 8e-12 off before
-    rounding: a call of `exp` would take five times as long as the rest. A dose that is not finite is told by
-    the loss of `over_dose` beside this one, which no threshold cuts off.
+    A dose that is not finite is told by the loss of `over_dose` beside this one, which no threshold cuts off.
     """
     real = dose.dtype.type
     contrast, window = threshold
     one, half, most, beta = real(1), real(0.5), real(_SATURATED), real(contrast)
     nothing, least = real(0), real(_WHOLE if whole else -1)
-    ln2, per_ln2 = real(math.log(2)), real(1 / math.log(2))
-    c3, c4, c5, c6 = real(1 / 6), real(1 / 24), real(1 / 120), real(1 / 720)
-    c7, c8, c9 = real(1 / 5040), real(1 / 40320), real(1 / 362880)
+    per, ln2, c0, c1, c2, c3, c4, c5, c6, c7, c8, c9 = _DOUBLE
+    first = real(per), real(ln2), real(c0), real(c1), real(c2), real(c3)
+    series = (*first, real(c4), real(c5), real(c6), real(c7), real(c8), real(c9))
     total = 0.0
     for i in range(dose.shape[0]):
         for k in range(len(window)):
             steep = window[k, 0] * contrast * per_critical
             by_dose, by_slope, sum_of_row = real(steep), real(2 * window[k, 1] * steep * scale), real(0)
             for j in range(dose.shape[1]):
-                x = min(max(beta - by_dose * dose[i, j], -most), most)
-                n = np.floor(x * per_ln2 + half)
-                r = x - n * ln2
-                tail = c4 + r * (c5 + r * (c6 + r * (c7 + r * (c8 + r * c9))))
-                fraction = one + r * (one + r * (half + r * (c3 + r * tail)))
-                # A float32 with n in its exponent is 2^n.
-                power = np.int32((np.int32(n) + np.int32(127)) << np.int32(23)).view(np.float32)
-                cured = one / (one + fraction * real(power))
+                cured = one / (one + _exp(min(max(beta - by_dose * dose[i, j], -most), most), series))
                 drawn = real(coverage[i, j])
                 error = cured - drawn if abs(drawn - half) >= least else nothing
                 sum_of_row += error * error
@@ -127,7 +150,7 @@ def over_dose(dose: Any, per_critical: float, limit: float, scale: float, slope:
     return total
 
 
-@njit
+@vectorised
 def edges(
     value: Floats,
     steep: Floats,
@@ -141,45 +164,54 @@ def edges(
     value, steep: (M,) u and F ∂u/∂n, of which at least `_FLATTEST` counts; both are replaced by the
     derivatives by them.  dose_error: η.  weight: w.  threshold: as of `area`.
     """
-    total = 0.0
+    contrast, window = threshold
+    total, by = 0.0, np.zeros((2, len(band)))
+    for k in range(len(window)):
+        total += _crossed(value, steep, contrast, window[k, 0], window[k, 1], band, by)
     for m in range(len(value)):
-        u, s = value[m], max(abs(steep[m]), _FLATTEST)
-        error = (u - 1) / s
+        s = max(abs(steep[m]), _FLATTEST)
+        error = (value[m] - 1) / s
         size = math.sqrt(error * error + _ROUNDING * _ROUNDING)
         total += weight * (size - _ROUNDING + dose_error / s)
-        by_u, by_s = weight * error / size / s, -weight * dose_error / (s * s)
-        if len(band):
-            amount, more_by_u, more_by_s = _crossed(u, s, threshold, band[m])
-            total, by_u, by_s = total + amount, by_u + more_by_u, by_s + more_by_s
-        value[m], steep[m] = by_u, by_s * np.sign(steep[m]) if s > _FLATTEST else 0.0
+        falling = np.copysign(1.0, steep[m]) if abs(steep[m]) > _FLATTEST else 0.0
+        value[m] = weight * error / (size * s)
+        steep[m] = -weight * dose_error / (s * s) * falling
+    for m in range(len(band)):
+        value[m] += by[0, m]
+        steep[m] += by[1, m]
     return total
 
 
-@njit
-def _crossed(u: float, s: float, threshold: tuple[float, Floats], band: float) -> tuple[float, float, float]:
-    """The area term along the normal of an edge within ± `band`, and its derivatives by u and s.
+@vectorised
+def _crossed(
+    value: Floats, steep: Floats, contrast: float, d: float, weight: float, band: Floats, by: Floats
+) -> float:
+    """Σ of the area term at relative dose d along the normals of edges within ± `band`, times a weight.
+
+    Its derivatives by u and F ∂u/∂n are added to `by` (2, M).
 
     The S are sums of ln(1 + e^t) = max(t, 0) + ln(1 + e^−|t|) and of 1/(1 + e^−t), whose squares are their
-    derivatives.
+    derivatives. A logarithm of (1 + p)/(1 + q) is 2 artanh((p − q)/(2 + p + q)), a third at most.
     """
-    contrast, window = threshold
-    total = by_u = by_s = 0.0
-    for k in range(len(window)):
-        d, weight = window[k, 0], window[k, 1]
-        steep = contrast * d * s
-        a, y = contrast * (d * u - 1), steep * band
-        p, o, i = math.exp(-abs(a)), math.exp(-abs(a - y)), math.exp(-abs(a + y))
-        middle = 1 / (1 + p) if a > 0 else p / (1 + p)
-        outer = 1 / (1 + o) if a > y else o / (1 + o)
-        inner = 1 / (1 + i) if a < -y else i / (1 + i)
-        logs = math.log((1 + p) * (1 + p) / ((1 + o) * (1 + i)))
+    total = 0.0
+    for m in range(len(band)):
+        s = max(abs(steep[m]), _FLATTEST)
+        steepness, a = contrast * d * s, contrast * (d * value[m] - 1)
+        y = steepness * band[m]
+        p, o = _exp(max(-abs(a), _LEAST), _DOUBLE), _exp(max(-abs(a - y), _LEAST), _DOUBLE)
+        i = _exp(max(-abs(a + y), _LEAST), _DOUBLE)
+        middle = (1.0 if a > 0 else p) / (1 + p)
+        outer = (1.0 if a > y else o) / (1 + o)
+        inner = (1.0 if a < -y else i) / (1 + i)
+        logs = 2 * (_artanh((p - o) / (2 + p + o)) + _artanh((p - i) / (2 + p + i)))
         whole = abs(a) - max(a - y, 0.0) - max(-a - y, 0.0) + logs
-        amount = (whole - 1 + outer + inner) / steep
+        amount = (whole - 1 + outer + inner) / steepness
         rise = middle * middle - outer * outer - (1 - middle) * (1 - middle) + inner * inner
+        falling = np.copysign(1.0, steep[m]) if abs(steep[m]) > _FLATTEST else 0.0
         total += weight * amount
-        by_u += weight * rise / s
-        by_s += weight * (band * (outer * outer + inner * inner) - amount) / s
-    return total, by_u, by_s
+        by[0, m] += weight * rise / s
+        by[1, m] += weight * (band[m] * (outer * outer + inner * inner) - amount) / s * falling
+    return total
 
 
 DOSE_WINDOW = ((0.9, 0.25), (1.0, 0.5), (1.1, 0.25))
