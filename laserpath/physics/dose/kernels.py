@@ -9,7 +9,10 @@ piecewise of degree n − 1, n − 2 times differentiable), so that its gradient
 exact, and not zero almost everywhere. The weights at the fraction t = u − ⌊u⌋ follow from
 
     w_d[j] = ((t + d − j) w_{d−1}[j−1] + (1 − t + j) w_{d−1}[j])/d,    w_0 = [1],    j = 0 … d,
-    w_d′[j] = w_{d−1}[j−1] − w_{d−1}[j]                    (de Boor 1978; Unser 1999, box 1).
+    w_d′[j] = w_{d−1}[j−1] − w_{d−1}[j]                    (de Boor 1978; Unser 1999, box 1),
+
+as polynomials in t, whose coefficients are whole numbers over d!. Taichi visits each node of an unrolled
+loop whenever a process loads a kernel, which takes longer than anything else there: so few are left to it.
 
 `gather` is the adjoint. Each strip of rows of a splat belongs to one thread. Every pixel is summed in the
 order of the points, so that the result does not depend on the number of threads, to the last bit.
@@ -18,6 +21,7 @@ order of the points, so that the result does not depend on the number of threads
 """
 
 from functools import cache
+from math import factorial
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,25 +38,48 @@ def splatting(precision: str, order: int) -> SimpleNamespace:
 
 
 def _spline(real: Any, order: int) -> Any:
-    """w_d of the module's docstring, as a Taichi function of t and the degree d."""
+    """w_d of the module's docstring for d = order − 1, as a Taichi function of t."""
+    return _horner(real, _numerators(order), factorial(order - 1))
+
+
+def _slopes(real: Any, order: int) -> Any:
+    """w_d′ of the module's docstring for d = order − 1, as a Taichi function of t."""
+    slopes = [[k * c for c in row] for k, row in enumerate(_numerators(order))][1:]
+    return _horner(real, slopes, factorial(order - 1))
+
+
+def _horner(real: Any, rows: list[list[int]], divisor: int) -> Any:
+    """Polynomials in t as a Taichi function. rows: numerators of all of them, by the power of t, from t⁰ on.
+
+    They are whole numbers, which Taichi passes on as they are: a literal such as 0.1 is f32 there, which
+    would put an error of 1e-8 into an f64 kernel.
+    """
+    count, last = len(rows[0]), len(rows) - 1
 
     @ti.func
-    def spline(t: real, degree: ti.template()) -> ti.types.vector(order, real):
-        w = ti.Vector([ti.cast(0, real)] * order, real)
-        w[0] = 1
-        for d in ti.static(range(1, degree + 1)):
-            last = w
-            for j in ti.static(range(d + 1)):
-                w[j] = 0
-                if ti.static(j > 0):
-                    w[j] += (t + (d - j)) * last[j - 1]
-                if ti.static(j < d):
-                    w[j] += (1 - t + j) * last[j]
-                # Literals are f32 in Taichi: times 1/3 would put an error of 1e-8 into an f64 kernel.
-                w[j] /= d
-        return w
+    def polynomials(t: real) -> ti.types.vector(count, real):
+        w = ti.cast(ti.Vector(rows[last]), real)
+        for k in ti.static(range(last - 1, -1, -1)):
+            w = w * t + ti.Vector(rows[k])
+        return w / divisor
 
-    return spline
+    return polynomials
+
+
+def _numerators(order: int) -> list[list[int]]:
+    """(order, order) (order − 1)! times the coefficient of t^k in w_d[j], by k and j: whole numbers."""
+    w = [[1]]  # by j and k
+    for d in range(1, order):
+        last, w = w, [[0] * (d + 1) for _ in range(d + 1)]
+        for j in range(d + 1):
+            for k in range(d):
+                if j > 0:
+                    w[j][k] += (d - j) * last[j - 1][k]
+                    w[j][k + 1] += last[j - 1][k]
+                if j < d:
+                    w[j][k] += (1 + j) * last[j][k]
+                    w[j][k + 1] -= last[j][k]
+    return [list(row) for row in zip(*w, strict=True)]
 
 
 def _splat(real: Any, order: int, spline: Any) -> Kernel:
@@ -75,8 +102,8 @@ def _splat(real: Any, order: int, spline: Any) -> Kernel:
                         u = (xy[k, 0] - x0) * per_x
                         j0 = ti.floor(u, ti.i32)
                         column = j0 - (order // 2 - 1)
-                        wu = spline(ti.cast(u - j0, real), order - 1)
-                        wv = spline(ti.cast(v - i0, real), order - 1) * ti.cast(energy[k], real)
+                        wu = spline(ti.cast(u - j0, real))
+                        wv = spline(ti.cast(v - i0, real)) * ti.cast(energy[k], real)
                         for a in ti.static(range(order)):
                             if low <= first + a and first + a < high:
                                 for b in ti.static(range(order)):
@@ -88,7 +115,7 @@ def _splat(real: Any, order: int, spline: Any) -> Kernel:
 
 
 def _gather(real: Any, order: int, spline: Any) -> Kernel:
-    plane, slopes = ti.types.ndarray(real, 2), _slopes(real, order, spline)
+    plane, slopes = ti.types.ndarray(real, 2), _slopes(real, order)
 
     @ti.kernel
     def gather(
@@ -99,14 +126,12 @@ def _gather(real: Any, order: int, spline: Any) -> Kernel:
             u, v = (xy[k, 0] - x0) * per_x, (xy[k, 1] - y0) * per_y
             j0, i0 = ti.floor(u, ti.i32), ti.floor(v, ti.i32)
             tu, tv = ti.cast(u - j0, real), ti.cast(v - i0, real)
-            wu, su, wv, sv = spline(tu, order - 1), slopes(tu), spline(tv, order - 1), slopes(tv)
+            wu, su, wv, sv = spline(tu), slopes(tu), spline(tv), slopes(tv)
             f, f_u, f_v = ti.cast(0, real), ti.cast(0, real), ti.cast(0, real)
+            i0, j0 = i0 - (order // 2 - 1), j0 - (order // 2 - 1)
             for a in ti.static(range(order)):
-                row, row_u = ti.cast(0, real), ti.cast(0, real)
-                for b in ti.static(range(order)):
-                    g = field[i0 + (a - order // 2 + 1), j0 + (b - order // 2 + 1)]
-                    row += g * wu[b]
-                    row_u += g * su[b]
+                near = ti.Vector([field[i0 + a, j0 + b] for b in range(order)])
+                row, row_u = near.dot(wu), near.dot(su)
                 f += row * wv[a]
                 f_u += row_u * wv[a]
                 f_v += row * sv[a]
@@ -115,22 +140,6 @@ def _gather(real: Any, order: int, spline: Any) -> Kernel:
             d_xy[k, 1] = d_xy[k, 1] + energy[k] * per_y * f_v
 
     return Kernel(gather)
-
-
-def _slopes(real: Any, order: int, spline: Any) -> Any:
-    """w_d′ of the module's docstring for d = order − 1, as a Taichi function of t."""
-
-    @ti.func
-    def slopes(t: real) -> ti.types.vector(order, real):
-        last = spline(t, order - 2)
-        s = ti.Vector([ti.cast(0, real)] * order, real)
-        for j in ti.static(range(order)):
-            if ti.static(j > 0):
-                s[j] += last[j - 1]
-            s[j] -= last[j]
-        return s
-
-    return slopes
 
 
 @cache
