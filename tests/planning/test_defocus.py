@@ -37,7 +37,7 @@ ONE, TWO = Process(), Process(resin=Resin(order=2, critical_dose=100), machine=M
 ORDERS = pytest.mark.parametrize("process", [ONE, TWO], ids=["one photon", "two photons"])
 
 
-def objective(process, edge_weight=0.0):
+def objective(process, edge_weight=None):
     return Objective.of(Scene.of(FORK, TARGET, process.spot, process.resin), edge_weight)
 
 

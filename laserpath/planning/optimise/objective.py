@@ -321,15 +321,19 @@ class Objective:
     share: float = 1.0
 
     @classmethod
-    def of(cls, scene: Scene, edge_weight: float = 0.0) -> Objective:
-        """The objective in units of the design's perimeter × FWHM; edge_weight: w_e."""
+    def of(cls, scene: Scene, edge_weight: float | None = None) -> Objective:
+        """The objective in units of the design's perimeter × FWHM.
+
+        edge_weight: w_e; 0: without E, but pixels that the outline crosses count as beside it; None: they
+        count as others do.
+        """
         return cls(
             scene=scene,
             scale=scene.grid.pixel_area / (scene.design.area.length * scene.fwhm),
             contrast=scene.resin.contrast,
             over=OverDose.of(scene),
-            edge=EdgeTerm(scene, DOSE_ERROR) if edge_weight else None,
-            edge_weight=edge_weight,
+            edge=None if edge_weight is None else EdgeTerm(scene, DOSE_ERROR),
+            edge_weight=edge_weight or 0.0,
         )
 
     def at_contrast(self, contrast: float) -> Objective:
