@@ -25,7 +25,7 @@ from laserpath.types import Design, Machine, Process, Resin, Settings, Spot
 
 BRACKET = Design(shapely.box(0, 0, 2, 0.6).union(shapely.box(0, 0, 0.6, 2), grid_size=NODING), "bracket")
 QUICK = Settings(initial="contour", iterations=20, quality="draft")
-"""Of shorter plans some are refused, on Klipper: by chance they need finer levels than 255 for a dose of 0.7."""
+"""Of shorter plans some are refused, on Klipper: by chance 255 levels are too coarse for a dose of 0.7."""
 DOSES, FOCUS = (0.7, 1.0, 1.4), (-0.1, 0.05)
 TRAVEL = (-1.0, 40.0)
 MACHINES = {name: replace(machine, z_travel=TRAVEL) for name, machine in SPOKEN.items()}
@@ -202,7 +202,7 @@ def test_a_positive_resist_exposes_the_rest_of_its_page() -> None:
             {"machine": Machine(power_levels=40, power_max=3), "doses": (1, 20)},
             "dose 20 leaves the plan 1 of the 40 power levels of machine",
         ),
-        ({"machine": Machine(power_levels=24, power_max=8), "doses": (0.4, 1)}, "dose 0.4 would be 0.3"),
+        ({"machine": Machine(power_levels=24, power_max=8), "doses": (0.4, 1)}, "dose 0.4 would be 0."),
         (
             {"machine": Machine(power_levels=12, power_max=4), "doses": (0.35, 1)},
             "dose 0.35 needs a line of 0.615 mW at 51.2 mm/s",
