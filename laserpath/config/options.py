@@ -248,7 +248,7 @@ _PLAN = (
         name="pixels_per_fwhm",
         sets="Settings.pixels_per_fwhm",
         parse=Quantity(NUMBER, ""),
-        help="Pixels per FWHM of the measuring grid, for powers too; a path is shaped on 4 and refined on 3",
+        help="Pixels per FWHM of the measuring grid, for powers too; a path is optimised on 3",
         default="6",
         flag=False,
     ),

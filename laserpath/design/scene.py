@@ -1,22 +1,26 @@
 """A scene: a design on its grid, with its contour, spot and resin; and values between the pixels of a grid.
 
 A smooth function on a grid is read at points between its pixels, with its slope there, and the adjoint
-(`reading`, `taps_at`). The edges of a dose on a grid of 3 pixels a FWHM are read to 1e-4 FWHM (r.m.s.).
+(`Sampler`, `reading`).
 
 **The least squares of what a spot passes.** A function f on a line of pixels is read at t, in pixels, with
 its slope there, as Σ_k w_k f_k and Σ_k v_k f_k of 8 pixels around it. The weights w make the mean square
 
     ∫ S(ν) |Σ_k w_k e^{2πiνk} − e^{2πiνt}|² dν
 
-least (Oetken, Parks and Schüssler 1975), with Σ w_k = 1; v that of the slope, 2πiν e^{2πiνt}, with Σ v_k = 0
-and Σ k v_k = 1. So what is constant is read exactly, and the slope where f is linear. S(ν) is the power that
-an Airy spot passes at 3 pixels a FWHM, which has its limit at 0.35 periods a pixel, and a little more, so
-that the weights of other waves stay small. A wave of up to 0.22 periods a pixel is read to 1e-3 of its
-amplitude, with its slope to 5e-3; one of 0.34, the fastest that a spot passes there, to 6.5 %. The edges of
-an Airy spot are as true as by a windowed sinc of 12 pixels, which is 9/4 of the work.
+least (Oetken, Parks and Schüssler 1975), where Σ w_k = 1 and Σ k w_k = t; v that of the slope,
+2πiν e^{2πiνt}, where Σ v_k = 0 and Σ k v_k = 1. So straight lines are read exactly. S(ν) is the power that an
+Airy spot passes at 3 pixels a FWHM, where it ends at 0.35 periods a pixel, and `_BEYOND` beside that, which
+keeps the weights of other waves small. A wave of up to 0.2 periods a pixel is read to 1.5e-3 of its
+amplitude, with its slope to 6e-3; one of 0.34 to 7 %.
 
-Both weights of a pixel depend on the fraction of t alone, smoothly, so they are read from polynomials
-through Chebyshev points. They have single precision, as doses have.
+So the edges of a dose are read, in FWHM (r.m.s.): on 3 pixels a FWHM to 1e-4 of an Airy spot, to 2e-4 with
+two photons, to 5e-4 of a Gaussian, to 3e-3 of an ellipse of aspect 2, whose narrow axis passes finer waves
+than 3 pixels hold; and to 1e-4 of each on 6 pixels. A windowed sinc of 12 pixels reads Airy and Gaussian
+spots 1.4 times as exactly there, and takes 9/4 of the work.
+
+Both weights of a pixel depend on the fraction of t alone, smoothly between two pixels, so they are read from
+polynomials through Chebyshev points. They have single precision, as doses have.
 """
 
 from __future__ import annotations
@@ -135,7 +139,7 @@ def _read(field: Any, rows: Taps, columns: Taps, direction: Floats, value: Float
             for a in range(TAPS):
                 for b in range(TAPS):
                     beyond[a, b] = field[(top + a) % rows.period, (left + b) % columns.period]
-            near = beyond[:, :]
+            near = beyond[:, :]  # as a part of an array, so that both are of one type
         f, f_x, f_y = _sums(near, rows, columns, m)
         value[m] = f
         slope[m] = direction[m, 0] * f_x + direction[m, 1] * f_y
@@ -166,7 +170,7 @@ def _pull(d_value: Floats, d_slope: Floats, rows: Taps, columns: Taps, direction
             _add(by, rows, columns, m, out[top : top + TAPS, left : left + TAPS])
         else:
             beyond[:] = 0
-            _add(by, rows, columns, m, beyond[:, :])
+            _add(by, rows, columns, m, beyond[:, :])  # as a part of an array: compiled once
             for a in range(TAPS):
                 for b in range(TAPS):
                     out[(top + a) % rows.period, (left + b) % columns.period] += beyond[a, b]
@@ -333,7 +337,7 @@ class Scene:
     def coarse(self) -> Scene:
         """The same on the coarsest grid that holds what the spot passes, or on its own if that is as coarse.
 
-        With `COARSEST` pixels, a quarter of the usual ones, edges are read to 1e-4 FWHM.
+        With `COARSEST` pixels, a quarter of the usual ones, edges are read as the module says.
         """
         pixels = max(COARSEST, self.passed)
         finer = pixels < self.fwhm / self.grid.pitch
@@ -441,21 +445,24 @@ TAPS = 8
 """Pixels along each axis from which a value is read: more are more accurate, and take longer. Eight of single
 precision are one vector of a processor."""
 
+_MATRIX_TAPS = 12
+"""Those of `reading`: of given light, whose matrices take little time, more of the accuracy is kept."""
+
 _LIMIT, _BEYOND = 0.35, 1e-6
-"""Periods a pixel up to which the power S is that of a spot, and what it is beside that: less gives waves
-that are no spot's larger errors, more those that are."""
+"""Limit of S, in periods a pixel: a larger one reads finer spots more truly, and Airy spots less.  What is
+added to S, of 1: more keeps the weights of finer waves smaller, and reads what a spot passes less truly."""
 
 _WAVES = 400
-"""Frequencies of the integral."""
+"""Frequencies of the integral: with ten times as many the weights change by 1e-7."""
 
 _POINTS = 10
 """Coefficients of the polynomials: fewer are less exact."""
 
 
 class Taps(NamedTuple):
-    """first: (M,) pixels along one axis from which on `TAPS` count, of `period` that repeat.
+    """first: (M,) pixels along one axis from which on K count, of `period` that repeat.
 
-    weight, slope: (M, `TAPS`) f32 of each in f and in ∂f/∂t.
+    weight, slope: (M, K) f32 of each in f and in ∂f/∂t.
     """
 
     first: Indices
@@ -465,16 +472,16 @@ class Taps(NamedTuple):
 
     @property
     def at(self) -> Indices:
-        """(M, `TAPS`) the pixels."""
-        pixels: Indices = (self.first[:, None] + np.arange(TAPS)) % self.period
+        """(M, K) the pixels."""
+        pixels: Indices = (self.first[:, None] + np.arange(self.weight.shape[1])) % self.period
         return pixels
 
 
-def taps_at(t: Floats, count: int) -> Taps:
-    """What reads at t (M,), in pixels, of `count` that repeat."""
+def taps_at(t: Floats, count: int, taps: int = TAPS) -> Taps:
+    """The weights of the pixels around t (M,), in pixels, of `count` that repeat. taps: an even number."""
     first = np.empty(len(t), np.int64)
-    weight, slope = np.empty((2, len(t), TAPS), np.float32)
-    _read_taps(np.asarray(t, float), count, _polynomials(), first, weight, slope)
+    weight, slope = np.empty((2, len(t), taps), np.float32)
+    _read_taps(np.asarray(t, float), count, _polynomials(taps), first, weight, slope)
     return Taps(first, count, weight, slope)
 
 
@@ -483,8 +490,8 @@ def _read_taps(t: Floats, count: int, polynomials: Floats, first: Indices, weigh
     for m in range(len(t)):
         whole = np.floor(t[m])
         u = 2 * (t[m] - whole) - 1
-        first[m] = (int(whole) - (TAPS // 2 - 1)) % count
-        for k in range(TAPS):
+        first[m] = (int(whole) - (weight.shape[1] // 2 - 1)) % count
+        for k in range(weight.shape[1]):
             w = s = 0.0
             for n in range(polynomials.shape[2]):
                 w = w * u + polynomials[0, k, n]
@@ -494,44 +501,36 @@ def _read_taps(t: Floats, count: int, polynomials: Floats, first: Indices, weigh
 
 
 @cache
-def _polynomials() -> Floats:
-    """(2, `TAPS`, n) coefficients of weights and slopes in 2 (t − ⌊t⌋) − 1, the highest power first."""
+def _polynomials(taps: int) -> Floats:
+    """(2, taps, n) coefficients of weights and slopes in 2 (t − ⌊t⌋) − 1, the highest power first."""
     points = chebyshev.chebpts1(_POINTS)
-    by_point = chebyshev.chebfit(points, np.hstack(_weights((points + 1) / 2)), _POINTS - 1)
+    by_point = chebyshev.chebfit(points, np.hstack(_weights((points + 1) / 2, taps)), _POINTS - 1)
     by_power = np.array([np.resize(chebyshev.cheb2poly(one), _POINTS) for one in by_point.T])
-    return np.ascontiguousarray(by_power[:, ::-1].reshape(2, TAPS, _POINTS))
+    return np.ascontiguousarray(by_power[:, ::-1].reshape(2, taps, _POINTS))
 
 
-def _weights(fraction: Floats) -> tuple[Floats, Floats]:
-    """(M, `TAPS`) weights and slopes at fractions (M,), by their formulas."""
-    pixels, wave = np.arange(TAPS) - (TAPS // 2 - 1), (np.arange(_WAVES) + 0.5) / (2 * _WAVES)
+def _weights(fraction: Floats, taps: int) -> tuple[Floats, Floats]:
+    """(M, taps) weights and slopes at fractions (M,): where wᵀ A w − 2 bᵀ w is least with their sums given.
+
+    The sums have Lagrange's multipliers. A and b are the integral's.
+    """
+    pixels, wave = np.arange(taps) - (taps // 2 - 1), (np.arange(_WAVES) + 0.5) / (2 * _WAVES)
     turn, ratio = 2 * np.pi * wave, np.minimum(wave / _LIMIT, 1.0)
     passed = 2 / np.pi * (np.arccos(ratio) - ratio * np.sqrt(1 - ratio**2))  # Goodman 2017, eq. 7-38
     power = passed**2 + _BEYOND
     alike = np.einsum("n,nij->ij", power, np.cos(turn[:, None, None] * (pixels[:, None] - pixels)))
-    away = fraction[:, None] - pixels
-    phase = turn[:, None, None] * away
+    phase = turn[:, None, None] * (fraction[:, None] - pixels)
     value = np.einsum("n,nmk->km", power, np.cos(phase))
     slope = np.einsum("n,nmk->km", -power * turn, np.sin(phase))
-    one, none = np.ones((1, len(fraction))), np.zeros((1, len(fraction)))
-    weights = _least(alike, value, np.ones((1, TAPS)), one)
-    slopes = _least(alike, slope, np.stack([np.ones(TAPS), pixels]), np.concatenate([none, one]))
+    sums, one = np.stack([np.ones(taps), pixels]), np.ones(len(fraction))
+    matrix = np.block([[alike, sums.T], [sums, np.zeros((2, 2))]])
+    both = [np.vstack([value, one, fraction]), np.vstack([slope, 0 * one, one])]
+    weights, slopes = np.linalg.solve(matrix, np.stack(both))[:, :taps].transpose(0, 2, 1)
     return weights, slopes
-
-
-def _least(alike: Floats, wanted: Floats, sums: Floats, given: Floats) -> Floats:
-    """(M, K) the w for which wᵀ A w − 2 bᵀ w is least where C w = d, by Lagrange's multipliers.
-
-    alike: A (K, K).  wanted: b (K, M).  sums: C (c, K).  given: d (c, M).
-    """
-    count = len(sums)
-    matrix = np.block([[alike, sums.T], [sums, np.zeros((count, count))]])
-    found: Floats = np.linalg.solve(matrix, np.concatenate([wanted, given]))[: len(alike)].T
-    return found
 
 
 def reading(t: Floats, count: int) -> sparse.csr_matrix:
     """(M, count) f32 matrix that reads `count` values, which repeat, at t (M,), in pixels."""
-    taps = taps_at(t, count)
-    pointer = TAPS * np.arange(len(t) + 1)
+    taps = taps_at(t, count, _MATRIX_TAPS)
+    pointer = _MATRIX_TAPS * np.arange(len(t) + 1)
     return sparse.csr_matrix((taps.weight.ravel(), taps.at.ravel(), pointer), shape=(len(t), count))

@@ -66,11 +66,11 @@ def _rise(dose: Floats, i: int, j: int) -> tuple[float, float]:
 
 
 @njit
-def _part(beyond: float, rise: float, less: float) -> float:
-    """The part of a pixel above a dose, where that at its centre is `beyond` it. rise, less: `_rise`."""
-    if 2 * abs(beyond) >= rise:  # nearly all of them
+def _part(beyond: float, rise: float, smaller: float) -> float:
+    """The part of a pixel above a dose, where that at its centre is `beyond` it. rise, smaller: `_rise`."""
+    if 2 * abs(beyond) >= rise:  # most pixels: no edge runs through them
         return 1.0 if beyond > 0 else 0.5 if beyond == 0 else 0.0
-    t, a = 0.5 + beyond / rise, min(max(less / rise, 1e-9), 0.5)
+    t, a = 0.5 + beyond / rise, min(max(smaller / rise, 1e-9), 0.5)
     small = min(t, 1 - t)
     part = small * small / (2 * a * (1 - a)) if small <= a else (small - a / 2) / (1 - a)
     return part if t <= 0.5 else 1 - part
@@ -90,9 +90,10 @@ def _areas(
     for i in range(top, top + coverage.shape[0]):
         for j in range(left, left + coverage.shape[1]):
             at, drawn = dose[i, j], float(coverage[i - top, j - left])
-            rise, less = _rise(dose, i, j)
-            cured = _part(at - critical, rise, less)
-            change += _part(at - critical / band[1], rise, less) - _part(at - critical / band[0], rise, less)
+            rise, smaller = _rise(dose, i, j)
+            cured = _part(at - critical, rise, smaller)
+            change += _part(at - critical / band[1], rise, smaller)
+            change -= _part(at - critical / band[0], rise, smaller)
             blurred += abs(_part(defocused[i, j] - critical, *_rise(defocused, i, j)) - cured)
             both += min(cured, drawn)
             either += max(cured, drawn)

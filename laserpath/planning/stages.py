@@ -101,7 +101,7 @@ _TRIM_FWHM = 0.0003
 
 @dataclass(frozen=True, slots=True)
 class SolverStage:
-    """One stage. edge_weight: weight of the edge term; None: of the area alone, of all pixels.
+    """One stage. edge_weight: weight of the edge term, as of `Objective.of`: 0 is the area alone.
 
     width: spot width, relative to the true one.  simplified: whether its path is simplified first.
     """
@@ -252,7 +252,7 @@ def stages_of(task: Task) -> list[SolverStage]:
             for width in widths
         ),
         SolverStage(
-            0.0,
+            0.0,  # with the integral along the outline
             Schedule(
                 shape,
                 contrast=(0.8 * beta, SHARP * beta),

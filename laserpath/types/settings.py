@@ -36,7 +36,7 @@ class Settings:
     pitch_fwhm: hatch pitch, the distance between neighbouring lines or rings.
     inset_fwhm: distance of the first ring from the outline.  angle: of the hatch, degrees from +x.
     segment_fwhm: longest move while optimising.  iterations: maximum over all stages.
-    pixels_per_fwhm: of the grid that measures and chooses powers; a path is shaped on 4 and refined on 3.
+    pixels_per_fwhm: of the grid that measures and chooses powers; a path is optimised on 3.
     simplify_fwhm: largest distance of a vertex from the simplified path.
     max_epe_fwhm: tolerance on the 95th percentile of |EPE|; None: no tolerance.
     blur: relative spot width out of focus that is optimised for as well; 1: only in focus.

@@ -202,7 +202,7 @@ def test_a_positive_resist_exposes_the_rest_of_its_page() -> None:
             {"machine": Machine(power_levels=40, power_max=3), "doses": (1, 20)},
             "dose 20 leaves the plan 1 of the 40 power levels of machine",
         ),
-        ({"machine": Machine(power_levels=24, power_max=8), "doses": (0.4, 1)}, "dose 0.4 would be 0."),
+        ({"machine": Machine(power_levels=24, power_max=8), "doses": (0.4, 1)}, "dose 0.4 would be 0.2"),
         (
             {"machine": Machine(power_levels=12, power_max=4), "doses": (0.35, 1)},
             "dose 0.35 needs a line of 0.615 mW at 51.2 mm/s",

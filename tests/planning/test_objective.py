@@ -14,7 +14,15 @@ from scipy.special import expit
 from laserpath.base.errors import InputError
 from laserpath.design.scene import Samples, Scene
 from laserpath.design.target import rasterise
-from laserpath.planning.optimise.objective import DOSE_WINDOW, OVER_DOSE_WEIGHT, EdgeTerm, Objective
+from laserpath.planning.optimise.objective import (
+    _SERIES,
+    DOSE_WINDOW,
+    OVER_DOSE_WEIGHT,
+    EdgeTerm,
+    Objective,
+    _artanh,
+    _exp,
+)
 from laserpath.types import Resin
 
 GRID = centred_grid(0.5, 4)
@@ -261,3 +269,17 @@ def test_a_dose_that_is_not_finite_is_no_finite_loss(real, bad, column):
     dose = np.ones(GRID.shape, real)
     dose[3, column] = bad
     assert not np.isfinite(Objective.of(Scene(DISC, GRID, SPOT, RESIN))(dose)[0])
+
+
+def test_the_series_are_as_exact_as_is_said():
+    x, z = np.linspace(-80, 0, 4001), np.linspace(-1 / 3, 1 / 3, 4001)
+    assert max(abs(_exp(one, _SERIES) / np.exp(one) - 1) for one in x) < 1e-11
+    assert max(abs(_artanh(one) - np.arctanh(one)) for one in z) < 2e-12
+
+
+@pytest.mark.parametrize("dose", [np.nan, np.inf])
+def test_a_dose_that_is_not_finite_is_told(dose):
+    made = objective(DISC, edge_weight=0.05)
+    doses = disc_dose(0.3)
+    doses[len(doses) // 2] = dose
+    assert not np.isfinite(made(doses)[0])

@@ -174,9 +174,9 @@ def weights(monkeypatch):
     """The weights of the attempts."""
     seen = []
 
-    def watched(*args):
+    def watched(*args, **named):
         seen.append(args[-1])
-        return solve(*args)
+        return solve(*args, **named)
 
     monkeypatch.setattr(stages, "solve", watched)
     return seen
@@ -232,3 +232,13 @@ def test_what_is_shipped_is_what_has_to_keep_it():
     stages.solve_within(START, Task.of(BAR, PROCESS, replace(BRIEF, max_epe_fwhm=0.25)), ship=spoilt)
     assert p95(shipped[0]) < 0.25
     assert len(shipped) == 4
+
+
+def test_find_counts_all_pixels_and_the_later_stages_the_outline():
+    """*Find* has a spot of its own on 4 pixels per FWHM; *shape* and *refine* have the coarse grid."""
+    task = Task.of(design(shapely.box(0, 0, 1, 1)), Process(SPOT), Settings(initial="random", iterations=40))
+    *find, shape, refine = stages.stages_of(task)
+    assert find and all(one.edge_weight is None and one.width > 1 for one in find)
+    assert find[0].scene(task).grid.pitch == pytest.approx(find[0].scene(task).fwhm / 4, rel=0.01)
+    assert shape.edge_weight == 0 < refine.edge_weight
+    assert shape.scene(task) is refine.scene(task) is task.scene.coarse

@@ -11,8 +11,8 @@ exact, and not zero almost everywhere. The weights at the fraction t = u − ⌊
     w_d[j] = ((t + d − j) w_{d−1}[j−1] + (1 − t + j) w_{d−1}[j])/d,    w_0 = [1],    j = 0 … d,
     w_d′[j] = w_{d−1}[j−1] − w_{d−1}[j]                    (de Boor 1978; Unser 1999, box 1),
 
-as polynomials in t, whose coefficients are whole numbers over d!. Taichi visits each node of an unrolled
-loop whenever a process loads a kernel, which takes longer than anything else there: so few are left to it.
+written out as polynomials in t, whose coefficients are whole numbers over d!. Most of the time in which a
+process loads a kernel goes into Taichi's visits to the nodes of unrolled loops, and polynomials have few.
 
 `gather` is the adjoint. Each strip of rows of a splat belongs to one thread. Every pixel is summed in the
 order of the points, so that the result does not depend on the number of threads, to the last bit.
@@ -33,7 +33,8 @@ def splatting(precision: str, order: int) -> SimpleNamespace:
     """`splat` and `gather` with the B-spline of an even order, for canvases of 'f32' or 'f64'."""
     spline = _spline(REAL[precision], order)
     return SimpleNamespace(
-        splat=_splat(REAL[precision], order, spline), gather=_gather(REAL[precision], order, spline)
+        splat=_splat(REAL[precision], order, spline),
+        gather=_gather(REAL[precision], order, spline, _slopes(REAL[precision], order)),
     )
 
 
@@ -114,8 +115,8 @@ def _splat(real: Any, order: int, spline: Any) -> Kernel:
     return Kernel(splat)
 
 
-def _gather(real: Any, order: int, spline: Any) -> Kernel:
-    plane, slopes = ti.types.ndarray(real, 2), _slopes(real, order)
+def _gather(real: Any, order: int, spline: Any, slopes: Any) -> Kernel:
+    plane = ti.types.ndarray(real, 2)
 
     @ti.kernel
     def gather(

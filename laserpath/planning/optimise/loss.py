@@ -136,7 +136,7 @@ def out_of_focus(width: float, objective: Objective, spot: Spot, weight: float =
 
         B = w_b L(D_w),   D_w(x) = Σ_k r q_k ∫ h(x − γ_k(s); w·FWHM) ds,   r = E_N(w·FWHM)/E_N(FWHM),
 
-    where L is the area term of the objective at all its doses, without edges. r is 1 for one-photon
+    where L is the area term of the objective at all its doses, as in focus, without E. r is 1 for one-photon
     absorption and w^(2−2N) for N photons, because the wider spot is less intense. `measure.window` reports
     the same widths. weight: w_b.
     """

@@ -18,7 +18,7 @@ the shift of an edge where the dose is off by the share η. That rewards a steep
 narrow PV band: with lines as strong as the over-dose limit allows, and as far inside as they then must be.
 
 **Pixels that the outline crosses.** σ_d falls from 1 to 0 within less than a pixel, so its value at the
-centre of such a pixel, and even more its slope, is chance. Beside the edge term these pixels do not count;
+centre of such a pixel, and even more its slope, is chance. From *shape* on these pixels do not count;
 the integral over their width along the normal, ± b = p (|n_x| + |n_y|)/2F, of the dose u − s n does:
 
     1/M Σ Σ_d w_d ∫_{−b}^{b} (σ_d(u − s n) − [n < 0])² dn
@@ -42,7 +42,7 @@ from typing import Any
 
 import numpy as np
 
-from gcode.compiled import cached, vectorised
+from gcode.compiled import vectorised
 from laserpath.base.arrays import Floats
 from laserpath.base.compute.beside import in_order
 from laserpath.base.errors import InputError
@@ -60,10 +60,8 @@ it hardly crosses."""
 _SATURATED = 30.0
 """|β(d u − 1)| beyond which a threshold is taken as here, e^−30 from 0 or 1, so that its exponential fits."""
 
-njit = cached(error_model="numpy", nogil=True)
 
-
-_DOUBLE = (1 / math.log(2), math.log(2), *(1 / math.factorial(k) for k in range(10)))
+_SERIES = (1 / math.log(2), math.log(2), *(1 / math.factorial(k) for k in range(10)))
 """1/ln 2, ln 2, and the Taylor series of e^r."""
 
 _LEAST = -80.0
@@ -72,7 +70,7 @@ _LEAST = -80.0
 
 @vectorised
 def _exp(x: Any, series: Any) -> Any:
-    """e^x of |x| ≤ 80 in the precision of `series`, which is `_DOUBLE` or that in single precision.
+    """e^x of |x| ≤ 80 in the precision of `series`, which is `_SERIES` or that in single precision.
 
     e^x is 2^n e^r with n whole and |r| ≤ ln 2/2, and e^r its Taylor series up to r^9, 8e-12 off before
     rounding: a call of `exp` would take five times as long as the rest.
@@ -116,7 +114,7 @@ def area(
     contrast, window = threshold
     one, half, most, beta = real(1), real(0.5), real(_SATURATED), real(contrast)
     nothing, least = real(0), real(_WHOLE if whole else -1)
-    per, ln2, c0, c1, c2, c3, c4, c5, c6, c7, c8, c9 = _DOUBLE
+    per, ln2, c0, c1, c2, c3, c4, c5, c6, c7, c8, c9 = _SERIES
     first = real(per), real(ln2), real(c0), real(c1), real(c2), real(c3)
     series = (*first, real(c4), real(c5), real(c6), real(c7), real(c8), real(c9))
     total = 0.0
@@ -198,8 +196,8 @@ def _crossed(
         s = max(abs(steep[m]), _FLATTEST)
         steepness, a = contrast * d * s, contrast * (d * value[m] - 1)
         y = steepness * band[m]
-        p, o = _exp(max(-abs(a), _LEAST), _DOUBLE), _exp(max(-abs(a - y), _LEAST), _DOUBLE)
-        i = _exp(max(-abs(a + y), _LEAST), _DOUBLE)
+        p, o = _exp(max(-abs(a), _LEAST), _SERIES), _exp(max(-abs(a - y), _LEAST), _SERIES)
+        i = _exp(max(-abs(a + y), _LEAST), _SERIES)
         middle = (1.0 if a > 0 else p) / (1 + p)
         outer = (1.0 if a > y else o) / (1 + o)
         inner = (1.0 if a < -y else i) / (1 + i)
@@ -324,8 +322,8 @@ class Objective:
     def of(cls, scene: Scene, edge_weight: float | None = None) -> Objective:
         """The objective in units of the design's perimeter × FWHM.
 
-        edge_weight: w_e; 0: without E, but pixels that the outline crosses count as beside it; None: they
-        count as others do.
+        edge_weight: w_e; 0: without E, but pixels that the outline crosses count by the integral along it;
+        None: they count as others do.
         """
         return cls(
             scene=scene,

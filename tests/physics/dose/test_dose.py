@@ -14,6 +14,7 @@ from builders import FWHM, SPOT, airy_line, centred_grid, coordinates, path, ran
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import fft
+from scipy.interpolate import BSpline
 from sets import examples, one_fast
 
 from laserpath.base.errors import InputError
@@ -325,6 +326,30 @@ def test_one_line_of_a_hundred_thousand_does_not_change_the_bits():
 
     canvas, energy = exposed_by_strips(200, spread)
     assert canvas.sum(dtype=np.float64) == pytest.approx(energy.sum(), rel=1e-6)
+
+
+@pytest.mark.parametrize("order", [4, 6, 8, 10])
+@pytest.mark.parametrize(("precision", "near"), [("f32", 1e-6), ("f64", 1e-13)])
+def test_a_point_is_splatted_and_gathered_by_the_b_spline(precision, near, order):
+    """On a line, where SciPy's spline has the same weights and slopes; the other axis is constant."""
+    kernel = splatting(precision, order)
+    u = np.random.default_rng(3).uniform(8, 12, 50)
+    spline = BSpline.basis_element(np.arange(order + 1) - order / 2, extrapolate=False)
+    away = np.arange(20) - u[:, None]
+    weight, slope = (np.nan_to_num(one(away)) for one in (spline, spline.derivative()))
+    real = np.dtype(precision.replace("f32", "f4").replace("f64", "f8"))
+    one, strips = np.ones(1), np.array([0, 20], np.int32)
+    for at, weights in zip(u, weight, strict=True):
+        out = np.zeros((20, 20), real)
+        kernel.splat(np.array([[at, 10.0]]), one, 0.0, 0.0, 1.0, 1.0, strips, out)
+        np.testing.assert_allclose(out.sum(axis=0), weights, atol=near)
+    field = np.tile(np.random.default_rng(4).normal(size=20), (20, 1))
+    energy, xy = np.zeros(50), np.zeros((50, 2))
+    at = np.stack([u, np.full(50, 10.3)], axis=1)
+    kernel.gather(at, np.ones(50), 0.0, 0.0, 1.0, 1.0, field.astype(real), energy, xy)
+    np.testing.assert_allclose(energy, weight @ field[0], atol=10 * near)
+    np.testing.assert_allclose(xy[:, 0], -slope @ field[0], atol=10 * near)
+    np.testing.assert_allclose(xy[:, 1], 0, atol=10 * near)
 
 
 def test_strips_do_not_change_the_bits_of_a_product_of_gaussians():
