@@ -76,26 +76,26 @@ class PlanStep(NamedTuple):
 
 
 COSTS: dict[str, Cost] = {
-    "start": Cost(once=1.1, line=53, edge=350),
-    "fit": Cost(pixel=0.78),
-    "try": Cost(once=0.0089, line=12, share=0.77),
-    "find": Cost(once=0.0042, pixel=0.023, line=2.2, edge=0.04),
-    "shape": Cost(once=0.0042, pixel=0.023, line=2.2, edge=0.04),
-    "simplify": Cost(once=0.42, pixel=0.11, line=28, edge=18),
-    "refine": Cost(once=0.0047, pixel=0.017, line=1.3, edge=2.3),
-    "execute": Cost(once=0.0065, pixel=0.023, line=0.63, edge=3.8, share=0.99),
-    "levels": Cost(once=0.086, pixel=0.91, line=34, edge=71),
-    "place": Cost(once=0.061, pixel=0.76, line=110, edge=200),
-    "measure": Cost(once=0.17, pixel=1.6, edge=760),
-    "limit": Cost(once=0.0005, pixel=0.076, share=0.63),
-    "report": Cost(once=0.76, pixel=0.5, line=22, edge=240),
+    "start": Cost(once=0.66, line=25, edge=200),
+    "fit": Cost(pixel=0.49),
+    "try": Cost(once=0.0067, line=1.2, edge=0.35, share=0.85),
+    "find": Cost(once=0.0021, pixel=0.026, edge=1.7, share=0.94),
+    "shape": Cost(once=0.0021, pixel=0.026, edge=1.7, share=0.94),
+    "simplify": Cost(once=0.23, pixel=0.053, edge=2.6),
+    "refine": Cost(once=0.002, pixel=0.014, edge=2.6, share=0.61),
+    "execute": Cost(once=0.0033, line=0.44, edge=1.9),
+    "levels": Cost(once=0.17, edge=38),
+    "place": Cost(once=0.032, pixel=0.59, line=84, edge=99),
+    "measure": Cost(once=0.1, pixel=1.2, line=8, edge=46),
+    "limit": Cost(once=0.00035, pixel=0.046, share=0.55),
+    "report": Cost(once=0.43, pixel=0.36, line=20, edge=130),
 }
 """The unit costs of each step, as `make costs` prints them."""
 
 COMPILING = {"start": 11.0, "try": 4.4, "simplify": 2.4, "levels": 12.0, "place": 14.0}
 """Seconds by which these steps are longer the first time on a computer, where kernels are compiled."""
 
-FIRST = {"start": 1.05, "simplify": 0.40, "levels": 0.065, "measure": 0.10}
+FIRST = {"start": 0.63, "simplify": 0.20, "levels": 0.05}
 """Seconds of `Cost.once` that only the first plan of a process takes, to load what it needs: of eight discs
 of 0.2 to 2.4 mm planned one after the other, the first one against the others."""
 
@@ -105,7 +105,7 @@ _BY_FIELDS = {
 }  # fmt: skip
 """The share of each step that workers take of a large design, field by field; of a board of 94 × 74 mm."""
 
-_REFERENCE = 0.0049
+_REFERENCE = 0.0046
 """Seconds of the fixed work where `COSTS` were measured."""
 
 _NEAR_LINE, _NEAR_END = 32.0, 90.0
