@@ -156,9 +156,34 @@ def _result(function: Callable[[Task], Result], task: Task, future: Any) -> Resu
     """What a worker has found, or this process if the worker was lost."""
     gone = (BrokenExecutor, *(_state.cluster.gone if _state.cluster is not None else ()))
     try:
-        return future.result()
+        return future.result() if _state.cluster is not None else _received(future)
     except gone:
         return function(task)
+
+
+def _received(future: Any) -> Any:
+    """What a worker here has found.
+
+    Of one that was killed while it sent its result, loky's thread waits for the rest for ever, as this
+    process could write it, too. So if a worker has been dead for a while, all are ended, and what they
+    write to is closed here, upon which loky calls them broken.
+    """
+    dead = False
+    while True:
+        try:
+            return future.result(_LOOK)
+        except TimeoutError:
+            if future.done():  # its task has raised that
+                raise
+        pool, before = _state.pool, dead
+        with contextlib.suppress(AttributeError, OSError, RuntimeError):  # while others come and go
+            workers = list(pool._processes.values())
+            dead = any(one.exitcode for one in workers)
+            if dead and before:
+                for one in workers:
+                    one.terminate()
+                pool._result_queue._writer.close()
+                dead = False
 
 
 class Aside:

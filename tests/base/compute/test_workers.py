@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socketserver
+import struct
 import subprocess
 import sys
 import threading
@@ -65,6 +66,29 @@ def _slept(seconds: float) -> float:
 
 
 @pytest.mark.slow
+def _dies_while_it_sends(task: tuple[int, bytes]) -> int:
+    """In a worker: it is killed when a part of its result is written. In the process of that number: 1."""
+    if os.getpid() == task[0]:
+        return 1
+    frame = sys._getframe()
+    while "result_queue" not in frame.f_locals:
+        frame = frame.f_back  # type: ignore[assignment]
+    os.write(frame.f_locals["result_queue"]._writer.fileno(), struct.pack("!i", 1000) + b"the first part")
+    os.kill(os.getpid(), signal.SIGKILL)
+    return 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="no SIGKILL on Windows")
+def test_a_worker_that_is_killed_while_it_sends_its_result_stops_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(workers, "_LOOK", 0.2)
+    task = os.getpid(), bytes(1_000_000)
+    assert list(workers.each(_dies_while_it_sends, [task] * 3)) == [1] * 3
+    assert list(workers.each(abs, [-1, -2, -3])) == [1, 2, 3], "others take its place"
+
+
 def test_what_is_done_aside_is_waited_for_so_long_and_ends_with_its_context() -> None:
     began = time.monotonic()
     with workers.Aside() as aside:
