@@ -173,8 +173,8 @@ def _received(future: Any) -> Any:
         try:
             return future.result(_LOOK)
         except TimeoutError:
-            if future.done():  # its task has raised that
-                raise
+            if future.done():  # just now, or its task has raised that
+                return future.result()
         pool, before = _state.pool, dead
         with contextlib.suppress(AttributeError, OSError, RuntimeError):  # while others come and go
             workers = list(pool._processes.values())
