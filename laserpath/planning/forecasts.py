@@ -10,9 +10,9 @@ kinetics takes simulations with their gradients besides (`compensation.conversio
 
 The memory is 400 MB + 200 B for each pixel; of a design of several fields 40 B up to 2^24 pixels and 8 B
 for those beyond, of which less is kept, and 0.5 GB for each worker beside this process and for what measures
-aside (measured on a board of 94 × 74 mm: 1.25 GB, and 0.4 and 0.5 GB; on squares of 1.3e8 pixels: 1.7 GB, 0.6
-and 0.8). Forecast ÷ measured was 0.65 to
-1.4 for memory, and 1.01 to 1.37 for writing, where only `_OUTLINE_SHARE` is a fit.
+aside (measured on a board of 94 × 74 mm: 1.25 GB, and 0.4 and 0.5 GB; on squares of 1.3e8 pixels: 2.0 GB, and
+1.0 GB each). Forecast ÷ measured was 0.65 to 1.4 for memory, and 1.01 to 1.37 for writing, where only
+`_OUTLINE_SHARE` is a fit.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ _NONE: Any = object()
 _ADDRESS, _EXAMPLE = re.compile(r"\w+://\S+:\d+"), "tcp://10.0.0.5:8786"
 
 _LOOK = 2.0
-"""s between two looks of a worker for its parent."""
+"""s between two looks of a worker for its parent, and of this process for workers that have died."""
 
 _PATIENCE = 10.0
 """s within which a scheduler has to answer."""
@@ -138,6 +138,7 @@ def release(*, wait: bool = False) -> None:
     if _state.pool is not None:
         # loky forgets the thread that ends them when it is not asked to wait.
         _state.ending.append(getattr(_state.pool, "_executor_manager_thread", None))
+        _cut_off(_state.pool)
         _state.pool.shutdown(wait=False)
         _state.pool = None
     while wait and _state.ending:
@@ -162,12 +163,7 @@ def _result(function: Callable[[Task], Result], task: Task, future: Any) -> Resu
 
 
 def _received(future: Any) -> Any:
-    """What a worker here has found.
-
-    Of one that was killed while it sent its result, loky's thread waits for the rest for ever, as this
-    process could write it, too. So if a worker has been dead for a while, all are ended, and what they
-    write to is closed here, upon which loky calls them broken.
-    """
+    """What a worker here has found; raises BrokenExecutor if one was lost."""
     dead = False
     while True:
         try:
@@ -175,15 +171,30 @@ def _received(future: Any) -> Any:
         except TimeoutError:
             if future.done():  # just now, or its task has raised that
                 return future.result()
-        pool, before = _state.pool, dead
-        with contextlib.suppress(AttributeError, OSError, RuntimeError):  # while others come and go
-            workers = list(pool._processes.values())
-            dead = any(one.exitcode for one in workers)
-            if dead and before:
-                for one in workers:
-                    one.terminate()
-                pool._result_queue._writer.close()
-                dead = False
+        before, dead = dead, bool(_state.pool) and any(one.exitcode for one in _processes(_state.pool))
+        if before and dead:  # loky has not seen it
+            _cut_off(_state.pool)
+
+
+def _processes(pool: Any) -> list[Any]:
+    """The workers of loky's pool, those that have died included."""
+    with contextlib.suppress(AttributeError, RuntimeError):  # while others come and go
+        return list(pool._processes.values())
+    return []
+
+
+def _cut_off(pool: Any) -> None:
+    """If a worker has died, end all, and close here what they write to, upon which loky calls them broken.
+
+    If it was killed while it sent a result, loky's thread would wait for the rest for ever, as this process
+    could write it, too.
+    """
+    workers = _processes(pool)
+    if any(one.exitcode for one in workers):
+        for one in workers:
+            one.terminate()
+        with contextlib.suppress(AttributeError, OSError):
+            pool._result_queue._writer.close()
 
 
 class Aside:
@@ -240,6 +251,7 @@ class Aside:
     def _end(self) -> None:
         if self._pool is not None:
             _state.ending.append(getattr(self._pool, "_executor_manager_thread", None))
+            _cut_off(self._pool)
             self._pool.shutdown(wait=False, kill_workers=True)
         if self._folder is not None:
             self._folder.cleanup()

@@ -72,7 +72,7 @@ _LEAST = -80.0
 def _exp(x: Any, series: Any) -> Any:
     """e^x of |x| ≤ 80 in the precision of `series`, which is `_SERIES` or that in single precision.
 
-    e^x is 2^n e^r with n whole and |r| ≤ ln 2/2, and e^r its Taylor series up to r^9, 8e-12 off before
+    e^x is 2^n e^r with n whole and |r| ≤ ln 2/2, and e^r its Taylor series up to r^9, 1e-11 off before
     rounding: a call of `exp` would take five times as long as the rest.
     """
     per, ln2, one, _, half, c3, c4, c5, c6, c7, c8, c9 = series

@@ -89,6 +89,15 @@ def test_a_worker_that_is_killed_while_it_sends_its_result_stops_nothing(
     assert list(workers.each(abs, [-1, -2, -3])) == [1, 2, 3], "others take its place"
 
 
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="no SIGKILL on Windows")
+def test_a_process_aside_that_is_killed_while_it_sends_its_result_is_not_waited_for() -> None:
+    with workers.Aside() as aside:
+        found = aside.begin(_dies_while_it_sends, (os.getpid(), b""))
+        assert found(8.0) is None
+    workers.release(wait=True)
+
+
 def test_what_is_done_aside_is_waited_for_so_long_and_ends_with_its_context() -> None:
     began = time.monotonic()
     with workers.Aside() as aside:
