@@ -1,10 +1,10 @@
 """The design on a grid: which fraction of each pixel is inside, exactly.
 
-Each edge of the polygons is cut at the grid lines. A piece inside one pixel that climbs by dy
-at mean distance m (in pixels) from the pixel's left side adds dy·(1 − m) to that pixel and dy·m
-to the next one; the running sum along the row is then the signed area left of … right of all
-edges, which is the coverage (the accumulation buffer of font rasterisers: Levien, font-rs, 2016).
-No boundary is painted, so the sum over the pixels is the area of the design to rounding.
+Each edge of the polygons is followed from one grid line to the next. A piece inside one pixel that
+climbs by dy at mean distance m (in pixels) from the pixel's left side adds dy·(1 − m) to that pixel and
+dy·m to the next one; the running sum along the row is then the signed area left of … right of all edges,
+which is the coverage (the accumulation buffer of font rasterisers: Levien, font-rs, 2016). No boundary is
+painted, so the sum over the pixels is the area of the design to rounding.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import shapely
 from scipy.fft import next_fast_len
 
-from gcode.move import numbered
+from gcode.compiled import njit
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError, figure
 from laserpath.physics import optics
@@ -36,6 +36,9 @@ _STRIP = 512
 
 _ROUNDED = 1e-6
 """Pixels by which a design that was clipped to its grid may reach beyond it, by rounding."""
+
+_EMPTY = 1e-13
+"""Coverage up to which a pixel is empty: edges that cancel leave less than that, by rounding."""
 
 COARSEST = 3.0
 """Fewest pixels per FWHM; fewer would make the interpolated edges of a dose wrong."""
@@ -103,25 +106,9 @@ def rasterise(design: Design, grid: Grid) -> Target:
     ):
         raise InputError(f"design {design.name!r} reaches outside the grid {grid.extent} mm")
     start, end = np.clip(start, 0, most), np.clip(end, 0, most)
-    a, b = _cut(start, end)
-    pixel = np.floor((a + b) / 2).astype(np.int64)
-    fraction = (a[:, 0] + b[:, 0]) / 2 - pixel[:, 0]
-    row = np.minimum(pixel[:, 1], rows - 1)  # a horizontal edge on the grid's upper side adds nothing
-    # A descending edge adds the area to its right: exteriors are counter-clockwise.
-    climb = a[:, 1] - b[:, 1]
-    coverage = np.zeros((rows, columns), np.float32)
+    coverage, steps = np.zeros((rows, columns), np.float32), np.empty((min(rows, _STRIP), columns + 2))
     for first in range(0, rows, _STRIP):
-        some = np.flatnonzero((row >= first) & (row < first + _STRIP))
-        if not len(some):
-            continue
-        strip = coverage[first : first + _STRIP]
-        index = (row[some] - first) * (columns + 1) + pixel[some, 0]
-        size = len(strip) * (columns + 1)
-        steps = np.bincount(index, climb[some] * (1 - fraction[some]), size + 1)
-        steps += np.bincount(index + 1, climb[some] * fraction[some], size + 1)
-        covered = np.cumsum(steps[:size].reshape(len(strip), columns + 1), axis=1)[:, :columns]
-        # What is empty stays unwritten, and so takes no memory.
-        np.copyto(strip, np.clip(covered, 0, 1), where=covered != 0, casting="same_kind")
+        _cover(start, end, first, steps, coverage[first : first + _STRIP])
     coverage.flags.writeable = False  # so that it is not copied
     return Target(grid, coverage)
 
@@ -137,22 +124,35 @@ def _edges(design: Design) -> Floats:
     return np.concatenate([np.hstack([ring[:-1], ring[1:]]) for ring in rings])
 
 
-def _cut(start: Floats, end: Floats) -> tuple[Floats, Floats]:
-    """Cut segments at all integer x and y: end points of the pieces, each within one cell."""
-    n = len(start)
-    owner, when = [np.arange(n), np.arange(n)], [np.zeros(n), np.ones(n)]
-    for axis in (0, 1):
-        lo = np.minimum(start[:, axis], end[:, axis])
-        hi = np.maximum(start[:, axis], end[:, axis])
-        first = np.floor(lo).astype(np.int64) + 1
-        count = np.maximum(np.ceil(hi).astype(np.int64) - first, 0)
-        segment, nth = numbered(count)
-        owner.append(segment)
-        when.append((nth + first[segment] - start[segment, axis]) / (end - start)[segment, axis])
-    segment, t = np.concatenate(owner), np.clip(np.concatenate(when), 0, 1)
-    order = np.lexsort((t, segment))
-    segment, t = segment[order], t[order]
-    same = segment[:-1] == segment[1:]
-    segment, t0, t1 = segment[:-1][same], t[:-1][same, None], t[1:][same, None]
-    delta = (end - start)[segment]
-    return start[segment] + t0 * delta, start[segment] + t1 * delta
+@njit
+def _cover(start: Floats, end: Floats, first: int, steps: Floats, coverage: Floats) -> None:
+    """Fill in the coverage (rows, columns) of the rows from `first` on by edges (N, 2), in pixels.
+
+    steps: (rows, columns + 2), room for what each pixel adds to the sum along its row.
+    """
+    rows, columns = coverage.shape
+    steps[:rows] = 0.0
+    for k in range(len(start)):
+        (x0, y0), (x1, y1) = start[k], end[k]
+        low, high = min(y0, y1), max(y0, y1)
+        per_row = (x1 - x0) / (y1 - y0) if y1 != y0 else 0.0
+        for row in range(max(math.floor(low), first), min(math.ceil(high), first + rows)):
+            bottom, top = max(low, row), min(high, row + 1)
+            # A descending edge adds the area to its right: exteriors are counter-clockwise.
+            climb = top - bottom if y0 > y1 else bottom - top
+            a, b = x0 + (bottom - y0) * per_row, x0 + (top - y0) * per_row
+            left, right = max(min(a, b, columns), 0.0), max(min(max(a, b), columns), 0.0)
+            begin, width = math.floor(left), right - left
+            for column in range(begin, max(math.ceil(right), begin + 1)):
+                within = min(right, column + 1) - max(left, column)
+                share = climb * (within / width if width > 0 else 1.0)
+                beside = share * ((max(left, column) + min(right, column + 1)) / 2 - column)
+                steps[row - first, column] += share - beside
+                steps[row - first, column + 1] += beside
+    for row in range(rows):
+        total = 0.0
+        for column in range(columns):
+            total += steps[row, column]
+            # What is empty stays unwritten, and so takes no memory.
+            if total > _EMPTY:
+                coverage[row, column] = min(total, 1.0)

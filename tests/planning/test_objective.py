@@ -23,7 +23,7 @@ from laserpath.planning.optimise.objective import (
     _artanh,
     _exp,
 )
-from laserpath.types import Resin
+from laserpath.types import Grid, Resin
 
 GRID = centred_grid(0.5, 4)
 SQUARE = design(shapely.box(-0.2125, -0.2125, 0.2125, 0.2125))  # on pixel edges
@@ -259,6 +259,21 @@ def test_multiples_of_a_dose_have_the_loss_that_each_has():
     made, factors = objective(DISC, edge_weight=0.05), np.array([0.7, 1.0, 1.4])
     each = [made(factor * disc_dose(0.33))[0] for factor in factors]
     np.testing.assert_allclose(made.at_factors(disc_dose(0.33), factors), each, rtol=1e-9)
+
+
+def test_a_fourth_of_a_large_grid_tells_which_multiple_is_best():
+    """Strips of 128 rows, of which the design is in 37; of few strips all count."""
+    pitch = FWHM / 4
+    grid = Grid((0.0, 0.0), pitch, (6144, 512))
+    discs = [shapely.Point(256 * pitch, (60 + 77 * k) * pitch).buffer(30 * pitch) for k in range(60)]
+    tall = objective(design(shapely.MultiPolygon(discs)), grid)
+    dose = 1.7 * RESIN.critical_dose * gaussian_filter(tall.scene.target.coverage, 3)
+    factors = np.geomspace(0.4, 3, 9)
+    whole, some = (tall.at_factors(dose, factors, every) for every in (1, 4))
+    np.testing.assert_allclose(some, whole, rtol=0.1)
+    assert np.argmin(some) == np.argmin(whole) and (some != whole).any()
+    made, dose = objective(DISC), disc_dose(0.33)
+    assert (made.at_factors(dose, factors, 4) == made.at_factors(dose, factors)).all()
 
 
 @pytest.mark.parametrize("real", [np.float32, np.float64])

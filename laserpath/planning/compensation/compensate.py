@@ -45,7 +45,7 @@ from laserpath.types import EnergyPath, Machine, Process, Spot, Toolpath
 
 Listener = Callable[[Progress], None]
 
-_ROUNDS = (0.35, 0.35), (0.3,)
+_ROUNDS = (0.35, 0.3), (0.35,)
 """Shares of the iterations for each round with moving and with fixed vertices; each begins with an
 execution."""
 

@@ -23,7 +23,7 @@ from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError
 from laserpath.physics import optics
 from laserpath.planning.curve.contour import centreline, contour, hatch, main_direction, outline
-from laserpath.planning.curve.order import drawn, is_closed, join, one_way, order, quicker, subdivide
+from laserpath.planning.curve.order import drawn, is_closed, join, one_way, order, quicker, subdivided
 from laserpath.planning.curve.spiral import spiral
 from laserpath.planning.curve.strokes import fitted_lines, strokes
 from laserpath.planning.optimise.loop import Progress
@@ -32,7 +32,7 @@ from laserpath.types.settings import SEGMENTS_FWHM
 
 __all__ = [
     "CURVES", "drawn", "fitted_curve", "initial_curve", "is_closed", "join", "main_direction", "one_way",
-    "order", "quicker", "subdivide",
+    "order", "quicker", "subdivided",
 ]  # fmt: skip
 
 _FLATNESS_FWHM = 0.01

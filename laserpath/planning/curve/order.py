@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 from scipy.spatial import cKDTree
@@ -42,9 +43,6 @@ _PASSES = 2
 _SEAMS = 8
 _CONTEXT = 6
 """Vertices of the neighbouring strokes that the planner sees: more predict the time better."""
-
-_APART = np.array([gcode.Kind.DWELL, gcode.Kind.RAPID])
-"""The moves between two ways: a dwell after the one, and a travel to the other."""
 
 _NO_LINK = 1e9
 """Moves/s of a link that keeps up: its delays do not depend on where a stroke begins."""
@@ -322,14 +320,22 @@ def _times(ways: Sequence[Sequence[Floats]], machine: Machine) -> Floats:
 
     All are planned at once: each begins at rest, since the head dwells before it and after it.
     """
-    drawn = [_joined(way) for way in ways]
-    xy = np.concatenate([np.vstack([one[:1], one, one[-1:]]) for one, _ in drawn])
-    kind = np.concatenate([np.concatenate([[gcode.Kind.DWELL], kinds, _APART]) for _, kinds in drawn])[:-1]
-    first = np.cumsum([0, *(len(kinds) + len(_APART) + 1 for _, kinds in drawn[:-1])])
-    count = np.array([len(kinds) for _, kinds in drawn])
+    pieces = list(chain.from_iterable(ways))
+    length = np.array([len(piece) for piece in pieces]).reshape(len(ways), -1)
+    end = np.cumsum(length.sum(axis=1))
+    start = np.append(0, end[:-1])
+    xy = np.concatenate(pieces, dtype=np.float64)
+    # The vertex at which the head dwells is there twice, before a way and after it.
+    twice = np.stack([xy[start], xy[end - 1]], axis=1).reshape(-1, 2)
+    xy = np.insert(xy, np.stack([start, end], axis=1).ravel(), twice, axis=0)
+    first, last = (at + 2 * np.arange(len(ways)) for at in (start, end))
+    kind = np.full(len(xy) - 1, gcode.Kind.LINE)
+    kind[first[:, None] + np.cumsum(length, axis=1)[:, :-1]] = gcode.Kind.RAPID
+    kind[first] = kind[last] = gcode.Kind.DWELL
+    kind[last[:-1] + 1] = gcode.Kind.RAPID
     limits = replace(convert.limits(machine), segment_rate=_NO_LINK)
     ends = np.cumsum(np.append(0.0, _planned(xy, kind, limits).duration))
-    times: Floats = ends[first + count + 1] - ends[first]
+    times: Floats = ends[last] - ends[first]
     return times
 
 
@@ -357,7 +363,7 @@ def drawn(tour: Sequence[Floats], process: Process, settings: Settings) -> Energ
     A stroke that is nearly a point, such as a ring that just fits into a dot, becomes a line.
     """
     fwhm, least = optics.fwhm(process.spot), shortest_stroke(process.machine, process.spot)
-    pieces = [subdivide(stroke_of_dot(stroke, least), settings.segment_fwhm * fwhm) for stroke in tour]
+    pieces = subdivided([stroke_of_dot(stroke, least) for stroke in tour], settings.segment_fwhm * fwhm)
     # A wide area of lines a pitch apart gets the mean dose q/pitch; a third more cures its edge.
     energy = 4 / 3 * process.resin.critical_dose * settings.pitch_fwhm * fwhm
     return join(pieces, [np.full(len(p) - 1, energy) for p in pieces], process.machine)
@@ -380,12 +386,17 @@ def one_way(path: EnergyPath, machine: Machine) -> EnergyPath:
     return join(strokes, energies, machine)
 
 
-def subdivide(stroke: Floats, longest: float) -> Floats:
-    """The polyline (K, 2) with each segment cut into equal pieces of at most `longest` mm."""
-    step = np.diff(stroke, axis=0)
+def subdivided(strokes: Sequence[Floats], longest: float) -> list[Floats]:
+    """The polylines (K, 2) with each segment cut into equal pieces of at most `longest` mm."""
+    if not strokes:
+        return []
+    xy, last = np.concatenate(strokes), np.cumsum([len(stroke) for stroke in strokes]) - 1
+    step = np.diff(xy, axis=0, append=xy[-1:])
     count = np.maximum(1, np.ceil(np.hypot(*step.T) / longest - 1e-9)).astype(np.int64)
+    count[last] = 1  # the last vertex of a stroke, with no way to the next stroke
     segment, nth = numbered(count)
-    return np.vstack([stroke[segment] + (nth / count[segment])[:, None] * step[segment], stroke[-1:]])
+    fine = xy[segment] + (nth / count[segment])[:, None] * step[segment]
+    return np.split(fine, np.cumsum(count)[last[:-1]])
 
 
 def join(strokes: Sequence[Floats], line_energy: Sequence[Floats], machine: Machine) -> EnergyPath:

@@ -43,6 +43,9 @@ path become slower."""
 _DOSES = (1e-30, 1e30)
 """Range of critical doses, in the resin's unit, whose slopes and sums fit into single precision."""
 
+_SPARSE = 4
+"""Every how manyth strip of a large dose tells its size but for the last step: a larger value is faster."""
+
 _AT_ONCE = 1 << 24
 """Pixels of a dose that are averaged at a time: more take more memory."""
 
@@ -132,11 +135,11 @@ def dose_to_size(start: EnergyPath, model: DoseModel, objective: Objective, mach
     inside = _average(dose, objective.scene.target.coverage)
     middle = objective.scene.resin.critical_dose / max(inside, 1e-12)
 
-    def best(factors: Floats) -> float:
-        return float(factors[int(np.argmin(objective.at_factors(dose, factors)))])
+    def best(factors: Floats, every: int = 1) -> float:
+        return float(factors[int(np.argmin(objective.at_factors(dose, factors, every)))])
 
-    coarse = best(middle * np.geomspace(0.4, 6, 15))
-    nearer = best(coarse * np.geomspace(0.82, 1.22, 7))
+    coarse = best(middle * np.geomspace(0.4, 6, 15), _SPARSE)
+    nearer = best(coarse * np.geomspace(0.82, 1.22, 7), _SPARSE)
     factor = best(nearer * np.geomspace(0.93, 1.07, 9))
     return within_power(replace(start, energy=factor * start.energy), machine, model.spot)
 

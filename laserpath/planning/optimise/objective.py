@@ -224,6 +224,8 @@ DOSE_ERROR = 0.15
 """η: a larger value gives a narrower PV band, but a larger edge error, mostly at corners."""
 
 _WINDOW, _NO_BAND = np.array(DOSE_WINDOW), np.empty(0)
+_FEWEST = 8
+"""Strips that are enough to stand for all: with fewer a design's features may all be in the others."""
 _STRIP_PIXELS = 65536
 """Pixels that one thread takes at a time: fewer keep more threads busy, and each strip costs a call."""
 
@@ -352,19 +354,32 @@ class Objective:
             self.edge.sampler.pull(per_critical * value, per_critical * steep, slope)
         return loss, slope
 
-    def at_factors(self, dose: Floats, factors: Floats) -> Floats:
-        """(K,) L + w_e E of multiples of a dose (rows, columns), which is read strip by strip."""
+    def at_factors(self, dose: Floats, factors: Floats, every: int = 1) -> Floats:
+        """(K,) L + w_e E of multiples of a dose (rows, columns), which is read strip by strip.
+
+        every: of a large grid only each so manyth strip in which the design is counts, and as much as all.
+        """
         per_critical = factors / self.scene.critical_dose
+        strips, share = self._some_strips(dose, every)
 
         def strip(rows: slice) -> Floats:
             part, unused = dose[rows], np.zeros_like(dose[rows])
             return np.array([self._strip(part, rows, per, unused) for per in per_critical])
 
-        loss: Floats = self.scale * sum(in_order(strip, _strips(dose)), np.zeros(len(factors)))
+        loss: Floats = self.scale * share * sum(in_order(strip, strips), np.zeros(len(factors)))
         if self.edge is not None:
             value, steep = self.edge.sampler(dose)
             loss += [self._of_edges(per * value, per * steep) for per in per_critical]
         return loss
+
+    def _some_strips(self, dose: Floats, every: int) -> tuple[list[slice], float]:
+        """The strips that count, and what one of them counts, as of `at_factors`."""
+        strips = _strips(dose)
+        if every == 1 or len(strips) < _FEWEST * every:
+            return strips, 1.0
+        drawn = [rows for rows in strips if self.scene.target.coverage[rows].any()]
+        some = drawn[every // 2 :: every]
+        return (some, len(drawn) / len(some)) if len(some) >= _FEWEST else (strips, 1.0)
 
     def _of_edges(self, value: Floats, steep: Floats) -> float:
         """The loss of the outline, whose u (M,) and F ∂u/∂n (M,) are replaced by its derivatives by them."""

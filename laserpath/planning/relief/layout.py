@@ -46,7 +46,7 @@ from laserpath.physics import optics
 from laserpath.physics.resin import power_for
 from laserpath.planning.costs import PlanStep, pace
 from laserpath.planning.curve import order, quicker
-from laserpath.planning.curve.order import subdivide
+from laserpath.planning.curve.order import subdivided
 from laserpath.planning.curve.strokes import side_by_side
 from laserpath.planning.forecasts import BASE_BYTES, Forecast, coarser, slowed, tight
 from laserpath.planning.optimise.loop import Progress
@@ -228,7 +228,7 @@ def stroke_lines(
         found = fit_additive(found, grid, fwhm, loss, _ITERATIONS, steps).strokes
     fitted = side_by_side(found, fwhm, PITCH_FWHM * fwhm)
     tour = quicker(order(_inside(fitted.strokes, target.dose > 0, grid, fwhm)), machine)
-    pieces = [subdivide(stroke, PIECE_FWHM * fwhm) for stroke in tour]
+    pieces = subdivided(tour, PIECE_FWHM * fwhm)
     xy = np.concatenate(pieces)
     lit = np.ones(len(xy) - 1, dtype=bool)
     lit[np.cumsum([len(piece) for piece in pieces[:-1]]) - 1] = False

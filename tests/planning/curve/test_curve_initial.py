@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from laserpath.base.arrays import runs
 from laserpath.base.errors import InputError
-from laserpath.planning.curve import CURVES, initial_curve, join, random_walk, subdivide
+from laserpath.planning.curve import CURVES, initial_curve, join, random_walk, subdivided
 from laserpath.types import Machine, Process, Settings
 
 DESIGN = design(shapely.box(1, 1, 2, 1.6), shapely.box(3, 1, 3.03, 2))
@@ -75,7 +75,7 @@ vertices = st.lists(st.tuples(places, places), min_size=2, max_size=8, unique=Tr
 @given(xy=vertices, longest=st.floats(0.05, 3))
 def test_subdividing_keeps_the_line_and_its_corners(xy, longest):
     stroke = np.array(xy)
-    fine = subdivide(stroke, longest)
+    (fine,) = subdivided([stroke], longest)
     length = np.hypot(*np.diff(fine, axis=0).T)
     assert length.max() <= longest * (1 + 1e-8)
     assert length.sum() == pytest.approx(np.hypot(*np.diff(stroke, axis=0).T).sum())
@@ -84,15 +84,16 @@ def test_subdividing_keeps_the_line_and_its_corners(xy, longest):
 
 
 def test_pieces_of_one_segment_are_equal_and_no_more_than_needed():
-    fine = subdivide(np.array([[0.0, 0], [1, 0]]), 0.3)
+    (fine,) = subdivided([np.array([[0.0, 0], [1, 0]])], 0.3)
     np.testing.assert_allclose(fine[:, 0], [0, 0.25, 0.5, 0.75, 1])
     # 3 × 0.1 is a little above 0.3: rounding makes no fourth piece.
-    assert len(subdivide(np.array([[0.0, 0], [3 * 0.1, 0]]), 0.1)) == 4
+    assert len(subdivided([np.array([[0.0, 0], [3 * 0.1, 0]])], 0.1)[0]) == 4
 
 
 def test_a_subdivided_ring_is_still_closed():
     ring = np.array([[0.1, 0.1], [1.3, 0.2], [0.7, 1.1], [0.1, 0.1]])
-    assert (subdivide(ring, 0.07)[0] == subdivide(ring, 0.07)[-1]).all()
+    (fine,) = subdivided([ring], 0.07)
+    assert (fine[0] == fine[-1]).all()
 
 
 def test_joining_adds_a_travel_only_where_there_is_a_gap():
