@@ -26,7 +26,13 @@ from laserpath.machine.program import MachineProgram, with_energies
 from laserpath.physics.dose import DoseModel, accurate_model
 from laserpath.physics.dose.fft import TiledEngine
 from laserpath.planning.compensation.by_field import run_parts
-from laserpath.planning.compensation.levels import best_levels, response_of
+from laserpath.planning.compensation.levels import (
+    LevelsJob,
+    best_levels,
+    relative_dose,
+    response_of,
+    watched,
+)
 from laserpath.planning.compensation.places import best_places
 from laserpath.planning.compensation.shape import ExecutedShape
 from laserpath.planning.curve import initial_curve
@@ -331,6 +337,28 @@ def test_fields_choose_about_as_well_as_one(choose, program: MachineProgram, tas
     )
     assert max(whole, by_fields) < 0.95 * before
     assert abs(by_fields - whole) < 0.05 * before
+
+
+def test_what_is_too_bright_beyond_a_field_s_core_is_left_to_the_next(
+    program: MachineProgram, task: Task
+) -> None:
+    """Each field may only not make it worse: it could but dim its own lines for it."""
+    moves, response = response_of(program.parts[0], task.process)
+    run, light, limit = response.run, response.light(moves.power), task.scene.resin.over_dose
+    dose = relative_dose(run, light, task)
+    dose *= 1.3 * limit / dose.max()
+    middle = dose.shape[1] // 2
+    job = LevelsJob(
+        task.scene, dose, (slice(0, len(dose)), slice(0, middle)), run.xyz[:, :2], light > 0, run.duration,
+        response.share, response.first, np.zeros(len(moves), int), response.rules, task.process,
+    )  # fmt: skip
+    points, _, at = watched(job, job.lit, 2.5)
+    own = task.scene.grid.to_pixels(points.xy)[:, 0] < middle - 0.5
+    beyond = at > points.high + 1e-9
+    assert beyond[own].sum() > 20 and not beyond[~own].any()
+    assert (at[~own] > limit).sum() > 20
+    whole, _, at = watched(replace(job, core=(slice(0, None), slice(0, None))), job.lit, 2.5)
+    assert (at > whole.high).sum() > beyond.sum() + 20
 
 
 def whole_plan(side: float) -> Plan:

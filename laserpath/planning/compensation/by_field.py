@@ -28,15 +28,21 @@ from laserpath.physics.dose import TiledDose
 _CONTEXT = 2
 """Rows before and after a field's own that its corners' speeds are computed with."""
 
+Core = tuple[slice, slice]
+"""Rows and columns of a field's pixels that are in no other field's core."""
+
+WHOLE: Core = (slice(0, None), slice(0, None))
+"""The core of a design of one field."""
+
 Answer = TypeVar("Answer")
 Job = TypeVar("Job")
 JobOf = TypeVar("JobOf", covariant=True)
 
 
 class JobOfField(Protocol[JobOf]):
-    """What makes a job of a field when its scene and its dose are known: `partial` of its class."""
+    """What makes a job of a field when its scene, dose and core are known: `partial` of its class."""
 
-    def __call__(self, *, scene: Scene, dose: Floats) -> JobOf:
+    def __call__(self, *, scene: Scene, dose: Floats, core: Core) -> JobOf:
         """The job."""
 
 
@@ -113,7 +119,7 @@ def by_fields(
     """Each field's part of a run, and its answer: first of one colour, then of the other.
 
     light: the given light as it is now, in critical doses.  job: of a view, a part, and the view's zero (2,)
-    mm; what makes it of the view's scene and its dose (rows, columns), relative.
+    mm; what makes it of the view's scene, its dose (rows, columns), relative, and its core.
     """
     samples = PlacesByField.of(partition, scene.samples.xy)
     for colour in (0, 1):
@@ -121,12 +127,16 @@ def by_fields(
         if now:
             given = light()
             views = ((one, part, partition.view(one, scene, [given], samples)) for one, part in now)
-            jobs = ((view, job(view, part, partition.origin(one))) for one, part, view in views)
+            jobs = (
+                (view, partition.core(one)[1], job(view, part, partition.origin(one)))
+                for one, part, view in views
+            )
             answers = worked_on(partial(_answer, function), jobs, len(parts))
             yield from ((part, answer) for (_, part), answer in zip(now, answers, strict=True))
 
 
-def _answer(function: Callable[[Job], Answer], one: tuple[FieldView, JobOfField[Job]]) -> Answer:
+def _answer(function: Callable[[Job], Answer], one: tuple[FieldView, Core, JobOfField[Job]]) -> Answer:
     """A field's answer. Its pixels are read here, by the process that needs them: they are many to send."""
-    view, made = one
-    return function(made(scene=view.scene, dose=view.read(view.given[0]).astype(np.float64)))
+    view, core, made = one
+    dose = view.read(view.given[0]).astype(np.float64)
+    return function(made(scene=view.scene, dose=dose, core=core))

@@ -43,7 +43,14 @@ from laserpath.machine.rest import RESTS
 from laserpath.physics.dose import TiledDose
 from laserpath.physics.optics import fwhm
 from laserpath.physics.resin import path_energy
-from laserpath.planning.compensation.by_field import JobOfField, RunPart, by_fields, run_parts
+from laserpath.planning.compensation.by_field import (
+    WHOLE,
+    Core,
+    JobOfField,
+    RunPart,
+    by_fields,
+    run_parts,
+)
 from laserpath.planning.compensation.density import (
     SpotTable,
     densities_of_shifts,
@@ -477,7 +484,7 @@ def best_places(
     # Of a large design each field has its own.
     dose = relative_dose(run, light, task) if partition.single else np.zeros((0, 0))
     movable = np.ones(len(moves.xy), dtype=bool)
-    whole = PlacesJob(scene, dose, moves.xy, movable, pieces, price, corners, step, room, process)
+    whole = PlacesJob(scene, dose, WHOLE, moves.xy, movable, pieces, price, corners, step, room, process)
     if partition.single:
         xy, _ = field_places(whole)
     else:
@@ -487,17 +494,20 @@ def best_places(
     return _written(replace(part.path, xy=xy[RESTS:]), part.path, process)
 
 
-def restored(program: MachineProgram, before: MachineProgram, places: Floats) -> MachineProgram:
+def restored(
+    program: MachineProgram, before: MachineProgram, places: Floats, wider: float = 1.0
+) -> MachineProgram:
     """The program with its vertices and powers as they were before, around some places (K, 2) mm.
 
-    Returned as it is if it has other moves than before.
+    wider: how far around them, relative to `_RESTORED_FWHM`.  Returned as it is if it has other moves than
+    before.
     """
     (new,), (old,) = (tuple(part.path for part in one.parts) for one in (program, before))
     if len(new) != len(old) or not len(places):
         return program
     process = program.process
     away, _ = cKDTree(places).query((new.xy[1:] + new.xy[:-1]) / 2)
-    near = away <= _RESTORED_FWHM * fwhm(process.spot) + new.length / 2
+    near = away <= wider * _RESTORED_FWHM * fwhm(process.spot) + new.length / 2
     path = Toolpath(
         np.where(ends_of(near)[:, None], old.xy, new.xy),
         np.where(near, old.power, new.power),
@@ -518,12 +528,13 @@ def _written(path: Toolpath, before: Toolpath, process: Process) -> MachineProgr
 class PlacesJob:
     """Vertices xy (rows + 1, 2) mm to be moved, those that are `movable` (rows + 1,).
 
-    dose: (rows, columns) of the scene, relative.  price: (rows + 1, 2) loss per mm.  step: (2,) mm.  room:
-    (2, 2) mm, corners of their range.
+    dose: (rows, columns) of the scene, relative.  core: of it.  price: (rows + 1, 2) loss per mm.
+    step: (2,) mm.  room: (2, 2) mm, corners of their range.
     """
 
     scene: Scene
     dose: Floats
+    core: Core
     xy: Floats
     movable: Bools
     pieces: MovedPieces
@@ -533,6 +544,11 @@ class PlacesJob:
     room: Floats
     process: Process
 
+    @property
+    def ends(self) -> Floats:
+        """(P+1, 2) mm, of the pieces."""
+        return np.asarray(self.pieces.ends)
+
 
 def field_places(job: PlacesJob) -> tuple[Floats, Ints]:
     """The vertices (rows + 1, 2), mm, where they place the edges best, and their steps."""
@@ -540,7 +556,7 @@ def field_places(job: PlacesJob) -> tuple[Floats, Ints]:
     pieces = pieces._replace(energy=pieces.energy * acting_on(pieces.ends, scene.spot))
     rows = job.movable[1:] | job.movable[:-1]
     lit = (pieces.energy > 0) & np.repeat(rows, np.diff(pieces.first))
-    points, spot, dose = watched(scene, job.dose, pieces.ends, lit, job.process, _REACH_FWHM, coarse=True)
+    points, spot, dose = watched(job, lit, _REACH_FWHM, coarse=True)
     bright = points.xy[(dose > _BRIGHT * scene.resin.over_dose) | (dose < points.low)]
     near, total = _near(pieces, scene, bright) & job.movable, np.zeros(xy.shape, np.int64)
     for _ in range(_FURTHEST):

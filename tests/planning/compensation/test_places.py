@@ -60,6 +60,11 @@ def test_around_a_place_vertices_and_powers_are_restored() -> None:
     inside = near[1:] & near[:-1]
     np.testing.assert_array_equal(back.path.power[inside], before.path.power[inside])
     assert restored(moved, before, np.zeros((0, 2))) is moved
+    put_back, more = (
+        (one.path.xy == before.path.xy).all(axis=1)
+        for one in (back, restored(moved, before, place[None], 1.5))
+    )
+    assert more[put_back].all() and more.sum() > put_back.sum()
 
 
 def test_no_move_becomes_too_short_for_marlin() -> None:
