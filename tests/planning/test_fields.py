@@ -363,7 +363,7 @@ def test_what_is_too_bright_beyond_a_field_s_core_is_left_to_the_next(
 
 def whole_plan(side: float) -> Plan:
     """A plan with fields of this side, FWHM."""
-    return plan(WIDE, settings=replace(SETTINGS, report="brief", field_fwhm=side))
+    return plan(WIDE, settings=replace(SETTINGS, iterations=80, report="brief", field_fwhm=side))
 
 
 undisturbed = cache(whole_plan)
