@@ -15,7 +15,7 @@ import numpy as np
 import shapely
 from scipy.fft import next_fast_len
 
-from gcode.compiled import njit
+from gcode.compiled import cached
 from laserpath.base.arrays import Floats
 from laserpath.base.errors import InputError, figure
 from laserpath.physics import optics
@@ -39,6 +39,9 @@ _ROUNDED = 1e-6
 
 _EMPTY = 1e-13
 """Coverage up to which a pixel is empty: edges that cancel leave less than that, by rounding."""
+
+_LEVEL = 1e-100
+"""Pixels up to which an edge is level: the slope of one that climbs less may not be finite."""
 
 COARSEST = 3.0
 """Fewest pixels per FWHM; fewer would make the interpolated edges of a dose wrong."""
@@ -124,6 +127,9 @@ def _edges(design: Design) -> Floats:
     return np.concatenate([np.hstack([ring[:-1], ring[1:]]) for ring in rings])
 
 
+njit = cached(nogil=True)
+
+
 @njit
 def _cover(start: Floats, end: Floats, first: int, steps: Floats, coverage: Floats) -> None:
     """Fill in the coverage (rows, columns) of the rows from `first` on by edges (N, 2), in pixels.
@@ -135,7 +141,7 @@ def _cover(start: Floats, end: Floats, first: int, steps: Floats, coverage: Floa
     for k in range(len(start)):
         (x0, y0), (x1, y1) = start[k], end[k]
         low, high = min(y0, y1), max(y0, y1)
-        per_row = (x1 - x0) / (y1 - y0) if y1 != y0 else 0.0
+        per_row = (x1 - x0) / (y1 - y0) if high - low > _LEVEL else 0.0
         for row in range(max(math.floor(low), first), min(math.ceil(high), first + rows)):
             bottom, top = max(low, row), min(high, row + 1)
             # A descending edge adds the area to its right: exteriors are counter-clockwise.

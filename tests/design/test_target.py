@@ -41,6 +41,15 @@ def test_edges_on_pixel_edges_are_exact():
     np.testing.assert_array_equal(coverage, expected)
 
 
+def test_rows_beyond_the_first_strip_are_covered_as_others():
+    grid = Grid(origin=(0.0, 0.0), pitch=1.0, shape=(1100, 7))
+    tall = design(shapely.Polygon([(0.2, 3.3), (5.7, 510.9), (4.1, 1096.6), (2.4, 700)]))
+    coverage = rasterise(tall, grid).coverage
+    rows = shapely.box(-0.5, grid.y() - 0.5, 6.5, grid.y() + 0.5)
+    expected = shapely.area(shapely.intersection(rows, tall.area, grid_size=0))
+    np.testing.assert_allclose(coverage.sum(axis=1, dtype=np.float64), expected, atol=1e-6)
+
+
 def test_parts_and_holes_of_several_polygons_add_up():
     ring = shapely.Point(0, 0).buffer(0.8).difference(shapely.Point(0, 0).buffer(0.6), grid_size=NODING)
     area = design(ring, shapely.Point(0.05, 0.03).buffer(0.3))

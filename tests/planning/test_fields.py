@@ -25,7 +25,7 @@ from laserpath.machine.powers import exposing
 from laserpath.machine.program import MachineProgram, with_energies
 from laserpath.physics.dose import DoseModel, accurate_model
 from laserpath.physics.dose.fft import TiledEngine
-from laserpath.planning.compensation.by_field import run_parts
+from laserpath.planning.compensation.by_field import by_fields, run_parts
 from laserpath.planning.compensation.levels import (
     LevelsJob,
     best_levels,
@@ -337,6 +337,30 @@ def test_fields_choose_about_as_well_as_one(choose, program: MachineProgram, tas
     )
     assert max(whole, by_fields) < 0.95 * before
     assert abs(by_fields - whole) < 0.05 * before
+
+
+def test_a_field_is_told_its_own_core(program: MachineProgram, problem: PathProblem, task: Task) -> None:
+    """It has the samples that the field answers for, in the field's own window."""
+    (whole,) = program.parts
+    moves, response = response_of(whole, task.process)
+    partition, samples = problem.partition, task.scene.samples.xy
+    parts = run_parts(partition, moves.xy, response.first, moves.power > 0)
+    dark = np.zeros(partition.given_grid.shape)
+
+    def told(made: dict[str, object]) -> tuple[Grid, tuple[slice, slice]]:
+        return made["scene"].grid, made["core"]
+
+    answers = by_fields(partition, parts, lambda: dark, lambda *_: dict, told, problem.scene)
+    found = np.zeros(len(samples), int)
+    order = [field for colour in (0, 1) for field, _ in parts if field.colour == colour]
+    for field, (_, (grid, core)) in zip(order, answers, strict=True):
+        pixels = grid.to_pixels(samples - partition.origin(field))
+        inside = [
+            (at > one.start - 0.5) & (at < one.stop - 0.5)
+            for at, one in zip(pixels.T[::-1], core, strict=True)
+        ]
+        found += np.logical_and(*inside)
+    assert (found == 1).all()
 
 
 def test_what_is_too_bright_beyond_a_field_s_core_is_left_to_the_next(

@@ -29,7 +29,7 @@ _CONTEXT = 2
 """Rows before and after a field's own that its corners' speeds are computed with."""
 
 Core = tuple[slice, slice]
-"""Rows and columns of a field's pixels that are in no other field's core."""
+"""Rows and columns of a field's window without its rim, and within the grid."""
 
 WHOLE: Core = (slice(0, None), slice(0, None))
 """The core of a design of one field."""

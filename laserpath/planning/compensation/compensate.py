@@ -78,12 +78,12 @@ _LEVELLINGS = 3
 
 _RESTORINGS = 4
 """Most times that what is around worse places is put back after a round of steps and powers, each time wider:
-with fewer the round is in vain for more designs."""
+with fewer the round is in vain for more designs, and each takes an execution."""
 
 _NEARLY_TRUE = 0.007
 """Mean edge error, FWHM, up to which the powers are chosen after the places only: before them, too, they take
 a sixteenth of a large plan's time. With 0.01 the edges of ten squares of tracks, at 0.0074, are a quarter
-worse, and those of a board, at 0.0064, 3 %."""
+worse; with 0.006 those of a board, at 0.0064, would be 3 % better."""
 
 _FEW_BRIGHT = 1e-4
 """Pixels too bright to be shipped ÷ points of the outline up to which the powers wait for the motor steps, as
@@ -136,20 +136,18 @@ def refined(
     best, stopped = cut_at_borders(_split(path, task), problem.partition), False
     first = _feasible(best, task)
     shaped = convert.controller(task.machine).impulses is not None
-    moving, standing = _SHAPED_ROUNDS if shaped else _ROUNDS
-    for still, shares in ((task.follows, moving), (True, standing)):
+    moving, standing = _iterations_of(_SHAPED_ROUNDS if shaped else _ROUNDS, iterations)
+    for still, counts in ((task.follows, moving), (True, standing)):
         if still:
             # As the controller would round it; and moving vertices may have crowded the link.
             best = _filled(_feasible(best, task), task) if losses else first
-        for share in shares:
-            if stopped or round(share * iterations) == 0:
-                break
+        for count in counts:
+            if stopped or not count:
+                continue
             own = () if still else terms_of_path(best, task, time_weight)
             shape = ExecutedShape.of(exposing(best, task.machine, spot), process, moving=not still)
             contrast = (objective.contrast,) * 2
-            schedule = Schedule(
-                round(share * iterations), contrast=contrast, finish=1.0, stage=PlanPart.EXECUTE, still=still
-            )
+            schedule = Schedule(count, contrast=contrast, finish=1.0, stage=PlanPart.EXECUTE, still=still)
             listen = share_of(progress, sum(map(len, losses)), iterations)
             done = optimised(best, replace(problem, own=own, shape=shape), schedule, listen)
             losses.append(done.loss)
@@ -158,6 +156,13 @@ def refined(
     if not losses:
         return Learned(first, np.zeros(0))
     return Learned(_least([best, first], objective, task), np.concatenate(losses), stopped)
+
+
+def _iterations_of(rounds: tuple[tuple[float, ...], ...], iterations: int) -> list[list[int]]:
+    """The iterations of each round, which are all together. rounds: their shares."""
+    ends = np.cumsum([share for shares in rounds for share in shares])
+    each = np.diff(np.rint(iterations * ends), prepend=0.0).astype(int)
+    return [part.tolist() for part in np.split(each, np.cumsum([len(shares) for shares in rounds])[:-1])]
 
 
 def _least(
@@ -421,8 +426,10 @@ def _placed(
             if now.shows_as_much_as(printed, task):
                 break
             # One place that is worse does not undo what all others have gained.
-            moved = restored(moved, best, now.worse_than(printed, task), wider)
-            now = _Print.of(moved, task)
+            back = restored(moved, best, now.worse_than(printed, task), wider)
+            if back is moved:  # it has other moves, which cannot be put back
+                break
+            moved, now = back, _Print.of(back, task)
         if now.error + per_second * now.time < printed.error + per_second * printed.time and (
             now.shows_as_much_as(printed, task)
         ):

@@ -460,10 +460,10 @@ def _best_digits(xy: Floats, response: gcode.motion.Response, digits: Indices, t
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LevelsJob:
-    """A run whose powers are to be chosen. dose: (rows, columns) of the scene, relative.  core: of it.
+    """A run whose powers are to be chosen. dose: (rows, columns) of the scene, relative.
 
-    ends: (P+1, 2) mm.  lit, duration, share: (P,) of each piece.  first: (rows + 1,).  digits: (rows,), −1 of
-    rows that stay.
+    core: of the field, as slices of the dose.  ends: (P+1, 2) mm.  lit, duration, share: (P,) of each piece.
+    first: (rows + 1,).  digits: (rows,), −1 of rows that stay.
     """
 
     scene: Scene
@@ -566,8 +566,9 @@ def _points(
 ) -> tuple[WatchedPoints, Floats]:
     """The points of the outline and beside it, the control points, and the relative doses there.
 
-    What is too bright, or a pinhole, beyond the core is for another field to mend, whose lines are there.
-    This one, which could but dim its own lines for it, and so lose their edges, is not to make it worse.
+    What is too bright, or a pinhole, beyond the core is left to the field in whose core it is: as a rule its
+    lines are the nearest. This one could only dim its own lines for it, and so lose their edges; it is not to
+    make it worse.
     """
     on, slope = scene.sampler(dose)
     steep = np.maximum(np.abs(slope), _FLATTEST)
@@ -597,7 +598,7 @@ def _points(
 def _within(core: Core, pixels: Floats) -> Bools:
     """(K,) whether places (K, 2), in columns and rows, are in a core."""
     inside = [
-        (at >= one.start - 0.5) & ((one.stop is None) | (at < (one.stop or 0) - 0.5))
+        (at >= one.start - 0.5) & (at < (math.inf if one.stop is None else one.stop) - 0.5)
         for at, one in zip(pixels.T[::-1], core, strict=True)
     ]
     return np.logical_and(*inside)

@@ -528,7 +528,7 @@ def _written(path: Toolpath, before: Toolpath, process: Process) -> MachineProgr
 class PlacesJob:
     """Vertices xy (rows + 1, 2) mm to be moved, those that are `movable` (rows + 1,).
 
-    dose: (rows, columns) of the scene, relative.  core: of it.  price: (rows + 1, 2) loss per mm.
+    dose: (rows, columns) of the scene, relative.  core: slices of it.  price: (rows + 1, 2) loss per mm.
     step: (2,) mm.  room: (2, 2) mm, corners of their range.
     """
 

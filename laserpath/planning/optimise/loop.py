@@ -44,7 +44,8 @@ _DOSES = (1e-30, 1e30)
 """Range of critical doses, in the resin's unit, whose slopes and sums fit into single precision."""
 
 _SPARSE = 4
-"""Every how manyth strip of a large dose tells its size but for the last step: a larger value is faster."""
+"""Of a large dose one strip in so many is read, except in the last step: a larger value is faster, and may
+miss features."""
 
 _AT_ONCE = 1 << 24
 """Pixels of a dose that are averaged at a time: more take more memory."""

@@ -357,7 +357,8 @@ class Objective:
     def at_factors(self, dose: Floats, factors: Floats, every: int = 1) -> Floats:
         """(K,) L + w_e E of multiples of a dose (rows, columns), which is read strip by strip.
 
-        every: of a large grid only each so manyth strip in which the design is counts, and as much as all.
+        every: of a large grid one strip in so many of those that the design touches is read, and their sum is
+        scaled up to all of them.
         """
         per_critical = factors / self.scene.critical_dose
         strips, share = self._some_strips(dose, every)

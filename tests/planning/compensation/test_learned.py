@@ -157,3 +157,11 @@ def test_a_stroke_is_dark_between_two_bars_only_if_light_would_do_harm(
     program = learned(done, task, final_loss(task.scene), 0.0015).program
     lit = np.flatnonzero(program.path.on)
     assert program.path.on[lit[0] : lit[-1] + 1].all() == harmless
+
+
+@pytest.mark.parametrize("rounds", [compensate._ROUNDS, compensate._SHAPED_ROUNDS])
+def test_the_rounds_take_all_iterations(rounds) -> None:
+    for count in range(200):
+        found = compensate._iterations_of(rounds, count)
+        assert sum(map(sum, found)) == count and min(map(min, found)) >= 0
+        assert [len(part) for part in found] == [len(part) for part in rounds]

@@ -96,6 +96,17 @@ def test_a_subdivided_ring_is_still_closed():
     assert (fine[0] == fine[-1]).all()
 
 
+def test_strokes_subdivided_together_are_as_each_alone():
+    strokes = [
+        np.array(xy, float) for xy in ([(0, 0), (1, 0)], [(5, 5)], [(2, 2), (2, 3), (4, 3)], [(9, 9), (8, 9)])
+    ]
+    together = subdivided(strokes, 0.3)
+    assert len(together) == len(strokes) and subdivided([], 0.3) == []
+    for stroke, fine in zip(strokes, together, strict=True):
+        np.testing.assert_array_equal(fine, subdivided([stroke], 0.3)[0])
+        np.testing.assert_array_equal(fine[[0, -1]], stroke[[0, -1]])
+
+
 def test_joining_adds_a_travel_only_where_there_is_a_gap():
     a, b, c = np.array([[0.0, 0], [1, 0]]), np.array([[1.0, 0], [1, 1]]), np.array([[5.0, 5], [6, 5]])
     machine = Machine()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sets import examples
 
 from laserpath.base.arrays import runs
-from laserpath.planning.curve.order import is_closed, join, one_way, order, quicker, write_time
+from laserpath.planning.curve.order import _times, is_closed, join, one_way, order, quicker, write_time
 from laserpath.types import Machine
 
 MACHINE = Machine()
@@ -32,6 +32,15 @@ def strokes(seed: int, count: int = 12):
 def shape(stroke):
     """The same for a stroke that is reversed, or a ring that begins elsewhere."""
     return tuple(sorted(map(tuple, np.round(stroke[:-1] if is_closed(stroke) else stroke, 9))))
+
+
+def test_ways_that_are_planned_together_take_the_time_of_each_alone():
+    drawn = strokes(3, 9)
+    ways = [[drawn[k - 1][-3:], drawn[k], drawn[k + 1][:4]] for k in range(1, 8)]
+    ways += [[np.zeros((1, 2)), drawn[0], np.zeros((0, 2))], [drawn[0][-1:], drawn[1], drawn[2][:1]]]
+    alone = [_times([way], MACHINE)[0] for way in ways]
+    np.testing.assert_allclose(_times(ways, MACHINE), alone, rtol=1e-12)
+    assert write_time([drawn[0]], MACHINE) == pytest.approx(alone[-2], rel=1e-6)
 
 
 @examples(15)
