@@ -217,7 +217,7 @@ def _solving(task: Task, line: float, edge: float) -> Iterator[StepWork]:
         if stage.simplified:
             yield StepWork(PlanPart.SIMPLIFY, 1, pixels, line, edge)
         yield StepWork(schedule.stage, schedule.iterations, blurred * _pixels(stage.scene(task)), line, edge)
-    yield StepWork(PlanPart.EXECUTE, executions(settings), _pixels(task.scene.coarse), pieces, edge)
+    yield StepWork(PlanPart.EXECUTE, executions(task), _pixels(task.scene.coarse), pieces, edge)
     if not convert.strokes_move(task.machine, task.scene.fwhm):
         yield StepWork(PlanPart.LEVELS, 1, pixels, pieces, edge)
         yield StepWork(PlanPart.PLACE, ROUNDS[settings.quality], pixels, pieces, edge)

@@ -26,6 +26,7 @@ from laserpath.base.arrays import Floats
 from laserpath.base.plan_steps import PlanPart
 from laserpath.design.scene import Scene
 from laserpath.design.target import grid_for
+from laserpath.machine import convert
 from laserpath.machine.powers import energies, executable, to_levels
 from laserpath.machine.program import MachineProgram
 from laserpath.measure.exposure import Exposure
@@ -48,17 +49,22 @@ from laserpath.planning.optimise.loss import share_of_peak, terms_of_path, weigh
 from laserpath.planning.optimise.objective import EdgeTerm, Objective
 from laserpath.planning.smooth import decimate, simplify
 from laserpath.planning.task import Task
-from laserpath.types import EnergyPath, Settings, Toolpath
+from laserpath.types import EnergyPath, Toolpath
 from laserpath.types.results import Solution
 
 Listener = Callable[[Progress], None]
 
-_EXECUTE_SHARE = 0.12
-"""Share of the iterations for *execute*: a larger one brings the print closer to the path to expose, which
-then is less accurate. A quarter takes an eighth more work for edges as true."""
+_PATH_SHARE = 0.75
+"""Share of the iterations for the stages that find the path to expose. With those of *execute* it is not all:
+the rest gains nothing in either."""
+
+_EXECUTE_SHARE, _SHAPED_EXECUTE_SHARE = 0.12, 0.25
+"""Share of the iterations for *execute*, without an input shaper and behind one, where the motion changes
+more with the path: a larger one brings the print closer to the path to expose. Without a shaper a quarter
+takes an eighth more work for edges as true."""
 
 _SHAPE_SHARE = 0.4
-"""Share of the other iterations for *shape*; the rest is for *refine*."""
+"""Share of these iterations for *shape*; the rest is for *refine*."""
 
 _FINISH_OF_SHAPE = 0.7
 """Share of L-BFGS in *shape* of a start that was not tried: a smaller one leaves poor starts more often."""
@@ -173,16 +179,17 @@ def _cut_short(path: EnergyPath, stage: SolverStage, edges: _EdgeCheck) -> Energ
     return lean(path, edges.error(path), edges)
 
 
-def executions(settings: Settings) -> int:
+def executions(task: Task) -> int:
     """Iterations of *execute*."""
-    return round(_EXECUTE_SHARE * settings.iterations)
+    shaped = convert.controller(task.machine).impulses is not None
+    return round((_SHAPED_EXECUTE_SHARE if shaped else _EXECUTE_SHARE) * task.settings.iterations)
 
 
 def _learned(
     path: Toolpath, task: Task, weight: float, progress: Listener | None, *, stopped: bool = False
 ) -> tuple[compensation.Learned, compensation.LearnedProgram]:
     """The path to command for the one to expose, and its program. stopped: by the user, before this."""
-    loss, left = final_loss(task.scene.coarse), 0 if stopped else executions(task.settings)
+    loss, left = final_loss(task.scene.coarse), 0 if stopped else executions(task)
     # A late laser is told early in the moves of the refined path.
     refined = compensation.refined(path, task.punctual, loss, weight, left, progress)
     refined = replace(refined, stopped=stopped or refined.stopped)
@@ -231,9 +238,8 @@ def _exposes(path: EnergyPath) -> bool:
 
 
 def stages_of(task: Task) -> list[SolverStage]:
-    """The stages for the settings' starting curve, with `settings.iterations` iterations in total."""
-    n, beta, widths = task.settings.iterations, task.scene.resin.contrast, []
-    n -= executions(task.settings)
+    """The stages for the settings' starting curve, with `_PATH_SHARE` of the iterations in all."""
+    n, beta, widths = round(_PATH_SHARE * task.settings.iterations), task.scene.resin.contrast, []
     if task.settings.initial == "random":
         width = max(task.design.size) / (2 * task.scene.fwhm)
         while width > _NARROWEST_FIND:
