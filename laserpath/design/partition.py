@@ -66,6 +66,10 @@ _TOLERANCE = 1e-5
 """Of the given light, relative to its peak: the finest of single precision."""
 
 
+WHOLE = (slice(None), slice(None))
+"""Rows and columns of the core of a design of one field: all of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class PlanField:
     """A square of a design. window: (rows, columns) slices of its core and rim, which may leave the grid.

@@ -23,6 +23,7 @@ import numpy as np
 
 from gcode.compiled import cached
 from laserpath.base.arrays import Floats
+from laserpath.design.partition import WHOLE
 from laserpath.design.scene import Scene
 from laserpath.measure.edges import judged
 from laserpath.types.results import Edges, PrintFigures
@@ -33,8 +34,6 @@ DEFOCUS = 1.15
 DOSE_BAND = (0.9, 1.1)
 """Relative doses between which a print should not change; the process-variation band is between them."""
 
-
-_WHOLE = (slice(None), slice(None))
 
 njit = cached(error_model="numpy")
 
@@ -120,7 +119,7 @@ class CuredAreas:
 
     @classmethod
     def of(
-        cls, dose: Floats, defocused: Floats, scene: Scene, core: tuple[slice, slice] = _WHOLE
+        cls, dose: Floats, defocused: Floats, scene: Scene, core: tuple[slice, slice] = WHOLE
     ) -> CuredAreas:
         """dose, defocused: (rows, columns) mJ/mm² on the scene's grid.  core: the pixels that count."""
         corner = core[0].indices(len(dose))[0], core[1].indices(dose.shape[1])[0]

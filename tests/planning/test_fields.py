@@ -25,14 +25,8 @@ from laserpath.machine.powers import exposing
 from laserpath.machine.program import MachineProgram, with_energies
 from laserpath.physics.dose import DoseModel, accurate_model
 from laserpath.physics.dose.fft import TiledEngine
-from laserpath.planning.compensation.by_field import by_fields, run_parts
-from laserpath.planning.compensation.levels import (
-    LevelsJob,
-    best_levels,
-    relative_dose,
-    response_of,
-    watched,
-)
+from laserpath.planning.compensation.by_field import FieldDose, by_fields, run_parts
+from laserpath.planning.compensation.levels import best_levels, relative_dose, response_of, watched
 from laserpath.planning.compensation.places import best_places
 from laserpath.planning.compensation.shape import ExecutedShape
 from laserpath.planning.curve import initial_curve
@@ -348,7 +342,7 @@ def test_a_field_is_told_its_own_core(program: MachineProgram, problem: PathProb
     dark = np.zeros(partition.given_grid.shape)
 
     def told(made: dict[str, object]) -> tuple[Grid, tuple[slice, slice]]:
-        return made["scene"].grid, made["core"]
+        return made["seen"].scene.grid, made["seen"].core
 
     answers = by_fields(partition, parts, lambda: dark, lambda *_: dict, told, problem.scene)
     found = np.zeros(len(samples), int)
@@ -372,22 +366,20 @@ def test_what_is_too_bright_beyond_a_field_s_core_is_left_to_the_next(
     dose = relative_dose(run, light, task)
     dose *= 1.3 * limit / dose.max()
     middle = dose.shape[1] // 2
-    job = LevelsJob(
-        task.scene, dose, (slice(0, len(dose)), slice(0, middle)), run.xyz[:, :2], light > 0, run.duration,
-        response.share, response.first, np.zeros(len(moves), int), response.rules, task.process,
-    )  # fmt: skip
-    points, _, at = watched(job, job.lit, 2.5)
+    seen = FieldDose(task.scene, dose, (slice(0, len(dose)), slice(0, middle)))
+    pieces = run.xyz[:, :2], light > 0, task.process
+    points, _, at = watched(seen, *pieces, 2.5)
     own = task.scene.grid.to_pixels(points.xy)[:, 0] < middle - 0.5
     beyond = at > points.high + 1e-9
     assert beyond[own].sum() > 20 and not beyond[~own].any()
     assert (at[~own] > limit).sum() > 20
-    whole, _, at = watched(replace(job, core=(slice(0, None), slice(0, None))), job.lit, 2.5)
+    whole, _, at = watched(FieldDose(task.scene, dose), *pieces, 2.5)
     assert (at > whole.high).sum() > beyond.sum() + 20
 
 
 def whole_plan(side: float) -> Plan:
     """A plan with fields of this side, FWHM."""
-    return plan(WIDE, settings=replace(SETTINGS, iterations=80, report="brief", field_fwhm=side))
+    return plan(WIDE, settings=replace(SETTINGS, report="brief", field_fwhm=side))
 
 
 undisturbed = cache(whole_plan)

@@ -227,7 +227,7 @@ def test_what_is_shipped_is_what_has_to_keep_it():
     def spoilt(solution):
         path = solution.written
         shipped.append(path)
-        return MachineProgram.of(replace(path, power=0.5 * path.power), PROCESS)
+        return MachineProgram.of(replace(path, power=0.6 * path.power), PROCESS)
 
     stages.solve_within(START, Task.of(BAR, PROCESS, replace(BRIEF, max_epe_fwhm=0.25)), ship=spoilt)
     assert p95(shipped[0]) < 0.25

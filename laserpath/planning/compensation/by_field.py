@@ -15,6 +15,7 @@ import numpy as np
 
 from laserpath.base.arrays import Bools, Floats, Indices, ends_of, joined, picked, runs, widened
 from laserpath.design.partition import (
+    WHOLE,
     FieldView,
     Partition,
     PlacesByField,
@@ -28,21 +29,27 @@ from laserpath.physics.dose import TiledDose
 _CONTEXT = 2
 """Rows before and after a field's own that its corners' speeds are computed with."""
 
-Core = tuple[slice, slice]
-"""Rows and columns of a field's window without its rim, and within the grid."""
-
-WHOLE: Core = (slice(0, None), slice(0, None))
-"""The core of a design of one field."""
-
 Answer = TypeVar("Answer")
 Job = TypeVar("Job")
 JobOf = TypeVar("JobOf", covariant=True)
 
 
-class JobOfField(Protocol[JobOf]):
-    """What makes a job of a field when its scene, dose and core are known: `partial` of its class."""
+@dataclass(frozen=True, slots=True, eq=False)
+class FieldDose:
+    """The dose of a run in a field, or in a design of one. dose: (rows, columns) of the scene, relative.
 
-    def __call__(self, *, scene: Scene, dose: Floats, core: Core) -> JobOf:
+    core: its rows and columns without the rim, and within the design's grid.
+    """
+
+    scene: Scene
+    dose: Floats
+    core: tuple[slice, slice] = WHOLE
+
+
+class JobOfField(Protocol[JobOf]):
+    """What makes a job of a field when its dose is known: `partial` of its class."""
+
+    def __call__(self, *, seen: FieldDose) -> JobOf:
         """The job."""
 
 
@@ -119,7 +126,7 @@ def by_fields(
     """Each field's part of a run, and its answer: first of one colour, then of the other.
 
     light: the given light as it is now, in critical doses.  job: of a view, a part, and the view's zero (2,)
-    mm; what makes it of the view's scene, its dose (rows, columns), relative, and its core.
+    mm; what makes it of the view's dose.
     """
     samples = PlacesByField.of(partition, scene.samples.xy)
     for colour in (0, 1):
@@ -135,8 +142,10 @@ def by_fields(
             yield from ((part, answer) for (_, part), answer in zip(now, answers, strict=True))
 
 
-def _answer(function: Callable[[Job], Answer], one: tuple[FieldView, Core, JobOfField[Job]]) -> Answer:
+def _answer(
+    function: Callable[[Job], Answer], one: tuple[FieldView, tuple[slice, slice], JobOfField[Job]]
+) -> Answer:
     """A field's answer. Its pixels are read here, by the process that needs them: they are many to send."""
     view, core, made = one
     dose = view.read(view.given[0]).astype(np.float64)
-    return function(made(scene=view.scene, dose=dose, core=core))
+    return function(made(seen=FieldDose(view.scene, dose, core)))

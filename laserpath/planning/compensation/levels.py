@@ -24,7 +24,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,14 +45,7 @@ from laserpath.machine.rest import RESTS, rested
 from laserpath.physics.dose import TiledDose, accurate_model
 from laserpath.physics.dose.uneven import acting
 from laserpath.physics.resin import path_energy
-from laserpath.planning.compensation.by_field import (
-    WHOLE,
-    Core,
-    JobOfField,
-    RunPart,
-    by_fields,
-    run_parts,
-)
+from laserpath.planning.compensation.by_field import FieldDose, JobOfField, RunPart, by_fields, run_parts
 from laserpath.planning.compensation.density import (
     SpotTable,
     density_along,
@@ -434,9 +427,9 @@ def _best_digits(xy: Floats, response: gcode.motion.Response, digits: Indices, t
     lit, ends, process = light() > 0, run.xyz[:, :2].copy(), task.process
     partition = task.partition
     if partition.single:
-        dose = relative_dose(run, light(), task)
+        seen = FieldDose(scene, relative_dose(run, light(), task))
         pieces = ends, lit, run.duration, response.share
-        return field_levels(LevelsJob(scene, dose, WHOLE, *pieces, response.first, digits, rules, process))
+        return field_levels(LevelsJob(seen, *pieces, response.first, digits, rules, process))
     model = given_model(partition.given_grid, scene.spot)
 
     def given() -> Floats | TiledDose:
@@ -460,15 +453,12 @@ def _best_digits(xy: Floats, response: gcode.motion.Response, digits: Indices, t
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LevelsJob:
-    """A run whose powers are to be chosen. dose: (rows, columns) of the scene, relative.
+    """A run whose powers are to be chosen. seen: its dose.  ends: (P+1, 2) mm.
 
-    core: of the field, as slices of the dose.  ends: (P+1, 2) mm.  lit, duration, share: (P,) of each piece.
-    first: (rows + 1,).  digits: (rows,), −1 of rows that stay.
+    lit, duration, share: (P,) of each piece.  first: (rows + 1,).  digits: (rows,), −1 of rows that stay.
     """
 
-    scene: Scene
-    dose: Floats
-    core: Core
+    seen: FieldDose
     ends: Floats
     lit: Bools
     duration: Floats
@@ -481,8 +471,8 @@ class LevelsJob:
 
 def field_levels(job: LevelsJob) -> Indices:
     """(rows,) the digits that place the edges best."""
-    points, spot, dose = watched(job, job.lit, _REACH_FWHM)
-    duration = job.duration * acting_on(job.ends, job.scene.spot)
+    points, spot, dose = watched(job.seen, job.ends, job.lit, job.process, _REACH_FWHM)
+    duration = job.duration * acting_on(job.ends, job.seen.scene.spot)
     groups, digits = groups_of(job.first, job.share, duration), job.digits.copy()
     effect = influence(job.ends, job.lit, duration, groups, spot, points)
     descend(digits, groups, job.rules, dose, points, effect, PENALTY, _SWEEPS)
@@ -522,60 +512,37 @@ def path_of(run: gcode.motion.Executed, light: Floats, task: Task) -> Toolpath:
     return convert.from_moves(replace(run, light=np.asarray(light, np.float64)).moves(), task.machine)
 
 
-class WatchedJob(Protocol):
-    """A run that exposes a design, or a field of one: `LevelsJob` says of what."""
-
-    @property
-    def scene(self) -> Scene:
-        """Of the design, or the field."""
-
-    @property
-    def dose(self) -> Floats:
-        """(rows, columns), relative."""
-
-    @property
-    def core(self) -> Core:
-        """Of the field."""
-
-    @property
-    def ends(self) -> Floats:
-        """(P+1, 2) mm, of the pieces of the run."""
-
-    @property
-    def process(self) -> Process:
-        """Of the run."""
-
-
 def watched(
-    job: WatchedJob, lit: Bools, reach: float, *, coarse: bool = False
+    seen: FieldDose, ends: Floats, lit: Bools, process: Process, reach: float, *, coarse: bool = False
 ) -> tuple[WatchedPoints, SpotTable, Floats]:
     """The points around a design, the spot's table, and the relative doses (M,) of a run at the points.
 
-    lit: (P,) whether a piece of the run is.  reach: FWHM, of the table.
+    ends: (P+1, 2) mm, of the pieces of the run, of which some are lit (P,).  reach: FWHM, of the table.
     coarse: for small changes of dose; of the hot pixels only the lattice and the hottest ones are watched, of
     the path fewer places, and nothing that is far within its limits.
     """
-    scene = job.scene
-    control = _Control.of(scene, job.dose, job.ends, lit, coarse=coarse)
-    points, at = _points(job.dose, control, scene, job.core, reach)
-    return points, spot_table(scene.spot, job.process, reach), at
+    control = _Control.of(seen.scene, seen.dose, ends, lit, coarse=coarse)
+    points, at = _points(seen, control, reach)
+    return points, spot_table(seen.scene.spot, process, reach), at
 
 
-def _points(
-    dose: Floats, control: _Control, scene: Scene, core: Core, reach: float
-) -> tuple[WatchedPoints, Floats]:
+def _points(seen: FieldDose, control: _Control, reach: float) -> tuple[WatchedPoints, Floats]:
     """The points of the outline and beside it, the control points, and the relative doses there.
 
     What is too bright, or a pinhole, beyond the core is left to the field in whose core it is: as a rule its
     lines are the nearest. This one could only dim its own lines for it, and so lose their edges; it is not to
     make it worse.
     """
+    scene, dose = seen.scene, seen.dose
     on, slope = scene.sampler(dose)
     steep = np.maximum(np.abs(slope), _FLATTEST)
     xy = control.xy
     around = ndimage.map_coordinates(dose, scene.grid.to_pixels(xy).T[::-1], order=3, mode="grid-wrap")
     # What is not cured, or not dark, before need not become so; but a pinhole is to close.
-    low, own = np.minimum(control.cured, around), _within(core, scene.grid.to_pixels(xy))
+    core = np.zeros(dose.shape, dtype=bool)
+    core[seen.core] = True
+    column, row = np.rint(scene.grid.to_pixels(xy)).astype(np.int64).T
+    low, own = np.minimum(control.cured, around), core[row, column]
     low = np.where(own & (control.cured == _CURED), np.maximum(low, _THIN), low)
     bright, highest = np.isinf(control.dark), _OVER_DOSE_SHARE * scene.resin.over_dose
     high = np.where(bright, highest, control.dark)
@@ -593,15 +560,6 @@ def _points(
     )  # fmt: skip
     # Only changes of dose count beside the outline, so that the doses there may be any.
     return points, np.concatenate([on, np.ones(len(beside)), around])[order]
-
-
-def _within(core: Core, pixels: Floats) -> Bools:
-    """(K,) whether places (K, 2), in columns and rows, are in a core."""
-    inside = [
-        (at >= one.start - 0.5) & (at < (math.inf if one.stop is None else one.stop) - 0.5)
-        for at, one in zip(pixels.T[::-1], core, strict=True)
-    ]
-    return np.logical_and(*inside)
 
 
 def _beside(scene: Scene, steep: Floats) -> tuple[Floats, Floats]:

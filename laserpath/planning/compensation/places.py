@@ -43,14 +43,7 @@ from laserpath.machine.rest import RESTS
 from laserpath.physics.dose import TiledDose
 from laserpath.physics.optics import fwhm
 from laserpath.physics.resin import path_energy
-from laserpath.planning.compensation.by_field import (
-    WHOLE,
-    Core,
-    JobOfField,
-    RunPart,
-    by_fields,
-    run_parts,
-)
+from laserpath.planning.compensation.by_field import FieldDose, JobOfField, RunPart, by_fields, run_parts
 from laserpath.planning.compensation.density import (
     SpotTable,
     densities_of_shifts,
@@ -484,7 +477,8 @@ def best_places(
     # Of a large design each field has its own.
     dose = relative_dose(run, light, task) if partition.single else np.zeros((0, 0))
     movable = np.ones(len(moves.xy), dtype=bool)
-    whole = PlacesJob(scene, dose, WHOLE, moves.xy, movable, pieces, price, corners, step, room, process)
+    seen = FieldDose(scene, dose)
+    whole = PlacesJob(seen, moves.xy, movable, pieces, price, corners, step, room, process)
     if partition.single:
         xy, _ = field_places(whole)
     else:
@@ -528,13 +522,11 @@ def _written(path: Toolpath, before: Toolpath, process: Process) -> MachineProgr
 class PlacesJob:
     """Vertices xy (rows + 1, 2) mm to be moved, those that are `movable` (rows + 1,).
 
-    dose: (rows, columns) of the scene, relative.  core: slices of it.  price: (rows + 1, 2) loss per mm.
-    step: (2,) mm.  room: (2, 2) mm, corners of their range.
+    seen: the dose.  price: (rows + 1, 2) loss per mm.  step: (2,) mm.  room: (2, 2) mm, corners of their
+    range.
     """
 
-    scene: Scene
-    dose: Floats
-    core: Core
+    seen: FieldDose
     xy: Floats
     movable: Bools
     pieces: MovedPieces
@@ -544,19 +536,14 @@ class PlacesJob:
     room: Floats
     process: Process
 
-    @property
-    def ends(self) -> Floats:
-        """(P+1, 2) mm, of the pieces."""
-        return np.asarray(self.pieces.ends)
-
 
 def field_places(job: PlacesJob) -> tuple[Floats, Ints]:
     """The vertices (rows + 1, 2), mm, where they place the edges best, and their steps."""
-    scene, pieces, xy = job.scene, job.pieces, job.xy.copy()
+    scene, pieces, xy = job.seen.scene, job.pieces, job.xy.copy()
     pieces = pieces._replace(energy=pieces.energy * acting_on(pieces.ends, scene.spot))
     rows = job.movable[1:] | job.movable[:-1]
     lit = (pieces.energy > 0) & np.repeat(rows, np.diff(pieces.first))
-    points, spot, dose = watched(job, lit, _REACH_FWHM, coarse=True)
+    points, spot, dose = watched(job.seen, pieces.ends, lit, job.process, _REACH_FWHM, coarse=True)
     bright = points.xy[(dose > _BRIGHT * scene.resin.over_dose) | (dose < points.low)]
     near, total = _near(pieces, scene, bright) & job.movable, np.zeros(xy.shape, np.int64)
     for _ in range(_FURTHEST):
@@ -575,7 +562,7 @@ def _by_fields(whole: PlacesJob, exposed: tuple[Floats, Floats], lit: Bools, par
 
     exposed: (P + 1, 2) mm and (P,) line energies, relative, of the path before vertices move.
     """
-    pieces, scene, process = whole.pieces, whole.scene, whole.process
+    pieces, scene, process = whole.pieces, whole.seen.scene, whole.process
     steps = np.zeros(whole.xy.shape, np.int64)
     full = float(energy_at_full_power(1.0, process.machine, scene.spot)) / scene.critical_dose
     model = given_model(partition.given_grid, scene.spot)
