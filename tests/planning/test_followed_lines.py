@@ -131,8 +131,9 @@ def test_another_starting_curve_is_refused() -> None:
 
 @pytest.mark.slow
 def test_layers_of_lines_are_exposed_along_them() -> None:
-    """The layers have one zero, which is the corner of neither."""
-    layers = [(0.1, lines(LINES[1])), (0.2, lines(LINES[2]))]
+    """The layers have one zero, which is the corner of neither; their lines cross."""
+    across = [(1.0, 0.7), (1.0, 1.9)], 0.1
+    layers = [(0.1, lines(LINES[1], across)), (0.2, lines(LINES[2], across))]
     done = plan_layers(layers, PROCESS, Settings(iterations=2, origin="design", report="brief"))
     for one in done.plans:
         path, drawn = one.shipped.path, one.design.lines

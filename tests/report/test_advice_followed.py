@@ -204,16 +204,16 @@ def test_a_filter_comes_first_where_levels_are_few(level: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("power", "wrong"),
+    ("power", "iterations", "wrong"),
     [
-        (60.0, "only 4 of the 255 power levels"),
-        (48.0, r"level 5 of 255 or below, where the next one is \d\d % brighter"),
+        (60.0, 40, "only 4 of the 255 power levels"),
+        (48.0, 100, r"level 5 of 255 or below, where the next one is \d\d % brighter"),
     ],
 )
-def test_levels_too_few_are_not_blamed_on_braking(power: float, wrong: str) -> None:
+def test_levels_too_few_are_not_blamed_on_braking(power: float, iterations: int, wrong: str) -> None:
     """60 mW: fewer levels are usable than a plan needs. 48 mW: enough, but half of the square's path is at
     level 5 and below. Its edges are lost by levels both times, not by braking."""
-    plan = laserpath.plan(SQUARE, weak(power), Settings(iterations=40))
+    plan = laserpath.plan(SQUARE, weak(power), Settings(iterations=iterations))
     found = {one.kind: one for one in advise(data(plan), "fair")}
     assert "brakes" not in found
     assert re.search(wrong, found["too strong"].wrong)
