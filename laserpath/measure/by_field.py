@@ -26,7 +26,7 @@ from laserpath.design.partition import (
 from laserpath.design.scene import Scene
 from laserpath.design.target import COARSEST, PIXELS_MAX
 from laserpath.measure.edges import errors_at, hairs_right, rounded_off
-from laserpath.measure.figures import CuredAreas, print_figures
+from laserpath.measure.figures import CuredAreas, ErrorSpread, print_figures
 from laserpath.physics.resin import path_energy
 from laserpath.types import Grid, Spot, Toolpath
 from laserpath.types.results import Edges, Measurement, MotionFigures
@@ -123,7 +123,8 @@ class MeasureJob:
 
     shown: those of the core whose dose is kept; None: none is.
     exposures: relative doses at which edges are wanted.  searched: spots whose edges are, the first ones.
-    areas: whether areas and dose are, too; then the second spot is the one out of focus.
+    areas: whether areas and dose are, too; then the second spot is the one out of focus, and of all errors
+    the spread is wanted, and those of each point only in focus at relative dose 1.
     """
 
     view: FieldView
@@ -139,15 +140,17 @@ class MeasureJob:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FieldMeasure:
-    """epe, missing: (K, D, m) of K spots and D exposures, at its own samples.
+    """epe, missing: (K, D, m) of K spots and D exposures, at its own samples; with areas (1, 1, m).
 
+    spread: of all K and D.
     counted: (m,) each, in focus at relative dose 1, with corners that are rounded off (`edges`).
     dose: (rows, columns) of what is shown of its core, f32, in focus.
-    areas: None, as these two, if they were not wanted.
+    areas: None, as these three, if they were not wanted.
     """
 
     epe: Floats
     missing: Bools
+    spread: ErrorSpread | None = None
     counted: tuple[Floats, Bools] | None = None
     dose: Floats | None = None
     areas: CuredAreas | None = None
@@ -168,9 +171,13 @@ def measure_field(job: MeasureJob) -> FieldMeasure:
     epe, missing = (np.array([one[k][:, job.own] for one in found]) for k in (0, 1))
     if not job.areas:
         return FieldMeasure(epe, missing)
+    spread = None
+    if found:
+        spread, one = ErrorSpread.of(epe, missing, scene.fwhm), job.exposures.index(1.0)
+        epe, missing = (part[:1, one : one + 1] for part in (epe, missing))
     shown = np.zeros((0, 0), np.float32) if job.shown is None else doses[0][job.shown].astype(np.float32)
     areas = CuredAreas.of(doses[0], doses[1], scene, job.core)
-    return FieldMeasure(epe, missing, _counted(job, found, doses[0]), shown, areas)
+    return FieldMeasure(epe, missing, spread, _counted(job, found, doses[0]), shown, areas)
 
 
 def _counted(job: MeasureJob, found: Sequence[tuple[Floats, Bools]], dose: Floats) -> tuple[Floats, Bools]:
@@ -188,13 +195,14 @@ def _counted(job: MeasureJob, found: Sequence[tuple[Floats, Bools]], dose: Float
 class FieldsMeasured:
     """The exposure of paths by K spots, measured by fields. epe (mm, f32), missing: (K, D, M) at D exposures.
 
-    counted: (M,) each, and areas: as in `FieldMeasure`.
+    counted: (M,) each, spread and areas: as in `FieldMeasure`.
     dose: (rows, columns) mJ/mm² of the first spot, f32, on `grid`, which has every `_every`-th pixel of the
     scene's; (0, 0) if it was not to be kept.
     """
 
     epe: Floats
     missing: Bools
+    spread: ErrorSpread | None
     counted: tuple[Floats, Bools]
     grid: Grid
     dose: Floats
@@ -213,7 +221,7 @@ class FieldsMeasured:
         areas: bool = True,
         kept: bool = True,
     ) -> FieldsMeasured:
-        """spots: the first in focus, the second out of it.  searched: as in `MeasureJob`; None: all.
+        """spots: the first in focus, the second out of it.  searched, areas: as in `MeasureJob`; None: all.
 
         kept: whether the dose is.
         """
@@ -246,18 +254,20 @@ class FieldsMeasured:
             )
 
         of = len(spots) if searched is None else searched
-        shape = of, len(exposures), len(scene.samples.xy)
+        shape = *((1, 1) if areas else (of, len(exposures))), len(scene.samples.xy)
         epe, missing = np.empty(shape, np.float32), np.empty(shape, dtype=bool)
         grid = scene.grid.part(slice(None, None, every), slice(None, None, every))
         dose = np.zeros(grid.shape if areas and kept else (0, 0), np.float32)
         counted = np.zeros(shape[2], np.float32), np.zeros(shape[2], dtype=bool)
-        parts = []
+        parts, spreads = [], None
         jobs = (job(number, field) for number, field in fields)
         answers = worked_on(measure_field, jobs, len(fields))
         for (_, field), found in zip(fields, answers, strict=True):
             mine = samples.own(field)
             if len(mine):
                 epe[..., mine], missing[..., mine] = found.epe, found.missing
+            if found.spread is not None:
+                spreads = found.spread if spreads is None else spreads + found.spread
             if found.areas is None or found.counted is None:
                 continue
             parts.append(found.areas)
@@ -268,7 +278,8 @@ class FieldsMeasured:
                 rows, columns = (slice(-(-one.start // every), -(-one.stop // every)) for one in inside)
                 dose[rows, columns] = found.dose
         areas_of_all = CuredAreas.added(parts) if parts else None
-        return cls(epe, missing, counted, grid, dose, areas_of_all, tuple(exposures))
+        known = (1.0,) if areas else tuple(exposures)
+        return cls(epe, missing, spreads, counted, grid, dose, areas_of_all, known)
 
     def printed(self, scene: Scene, motion: MotionFigures) -> Measurement:
         """The print in focus at relative dose 1. motion: of the program that exposed it."""

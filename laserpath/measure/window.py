@@ -60,7 +60,12 @@ def process_window(
     At dose 1 and width 1 the errors are those of `measure.exposure`.
     """
     epe, missing = edges_of(path, scene, doses, widths)
-    return _summed(list(epe), list(missing), scene, doses, widths)
+    mean, p95, signed = np.empty((3, len(widths), len(doses)))
+    for k, error in enumerate(epe / scene.fwhm):
+        signed[k], size = error.mean(axis=1, dtype=np.float64), np.abs(error)
+        mean[k], p95[k] = size.mean(axis=1, dtype=np.float64), np.percentile(size, 95, axis=1)
+    lost = missing.sum(axis=2).astype(np.float64)
+    return ProcessWindow(np.array(doses), np.array(widths), mean, p95, signed, lost, epe.shape[2])
 
 
 def print_and_window(
@@ -79,32 +84,21 @@ def print_and_window(
     spots = [optics.widened(scene.spot, width) for width in every]
     found = FieldsMeasured.of(program.executed_parts, scene, spots, DOSES)
     some = [every.index(width) for width in widths]
-    # Its print first: of the errors for the window there is one array only, which is overwritten.
-    printed = found.printed(scene, program.motion)
-    epe, missing = ([one[k] for k in some] for one in (found.epe, found.missing))
-    return printed, _summed(epe, missing, scene, DOSES, widths)
+    return found.printed(scene, program.motion), _of_spread(found, some, widths)
 
 
-def _summed(
-    epe: Sequence[Floats], missing: Sequence[Bools], scene: Scene, doses: Sequence[float],
-    widths: Sequence[float],
-) -> ProcessWindow:  # fmt: skip
-    """The process window of what `edges_of` finds, (D, M) of each width; `epe` is overwritten."""
-    mean, p95, signed = np.empty((3, len(widths), len(doses)))
-    for k, width in enumerate(epe):
-        for n, error in enumerate(width):  # one after the other: copies of all points take memory
-            error /= scene.fwhm
-            signed[k, n] = error.mean(dtype=np.float64)
-            np.abs(error, out=error)
-            mean[k, n], p95[k, n] = error.mean(dtype=np.float64), np.percentile(error, 95)
+def _of_spread(found: FieldsMeasured, some: Sequence[int], widths: Sequence[float]) -> ProcessWindow:
+    """The process window of what was found at `DOSES`. some: numbers of the spots that `widths` are of."""
+    spread = found.spread
+    assert spread is not None, "areas were not asked for"
     return ProcessWindow(
-        dose=np.array(doses),
+        dose=np.array(DOSES),
         width=np.array(widths),
-        epe_mean=mean,
-        epe_p95=p95,
-        epe_signed=signed,
-        missing_edges=np.array([one.sum(axis=1) for one in missing]),
-        samples=len(scene.samples.xy),
+        epe_mean=spread.size[some] / spread.points,
+        epe_p95=spread.percentile(95)[some],
+        epe_signed=spread.signed[some] / spread.points,
+        missing_edges=spread.missing[some].astype(np.float64),
+        samples=spread.points,
     )
 
 

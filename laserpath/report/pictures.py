@@ -340,15 +340,16 @@ def dose_map(exposed: ShownProgram) -> str:
     box = grown(exposed.box, _RIM_FWHM * exposed.fwhm)
     field = coarser(window(exposed, box, resin.critical_dose, _PIXELS // 2))
     sheet, ax = map_sheet(box, below=0.88)
-    pixels = coloured(field.dose / resin.over_dose, CIVIDIS)
-    pixels[field.dose > resin.over_dose] = rgb(OVER)
+    dose = field.dose / field.critical_dose
+    pixels = coloured(dose / resin.over_dose, CIVIDIS)
+    pixels[dose > resin.over_dose] = rgb(OVER)
     ax.backed(CIVIDIS[0])
     ax.image(pixels, field.extent)
     marks = [Mark(f"above {resin.over_dose:g} ×", fill=OVER, pen=_RIM)]
     if design:
         ax.design(design, pen=_EDGE)
         marks.append(Mark("design", pen=Line("#000000")))
-    add_contour(ax, field.grid.x(), field.grid.y(), field.dose, 1.0, Line("#ffffff", 0.9))
+    add_contour(ax, field.grid.x(), field.grid.y(), dose, 1.0, Line("#ffffff", 0.9))
     ax.close("x, mm", "y, mm")
     key = ColourKey(CIVIDIS, (0, resin.over_dose), "dose ÷ critical dose", above=OVER)
     _key(sheet, key, 0.88)

@@ -16,12 +16,13 @@ from laserpath.measure import DEFOCUS, edge_errors, edges_at, inspect
 from laserpath.measure.by_field import FieldsMeasured, LinesByField, LitLines
 from laserpath.measure.edges import rounded_off
 from laserpath.measure.exposure import Exposure
-from laserpath.measure.figures import cure_figures
+from laserpath.measure.figures import ErrorSpread, cure_figures
 from laserpath.measure.window import print_and_window, process_window
 from laserpath.physics import optics
 from laserpath.physics.dose import accurate_model
 from laserpath.physics.kinetics import Kinetics
 from laserpath.types import Grid, Resin, Toolpath
+from laserpath.types.results import EPE_CAP_FWHM
 
 pytestmark = pytest.mark.usefixtures("alone")
 
@@ -89,11 +90,13 @@ def test_a_window_is_that_of_the_whole(scene: Scene, path: Toolpath) -> None:
             assert window.missing_edges[k, j] == pytest.approx(edges.missing.sum(), abs=2)
             error = np.abs(edges.epe).mean() / FWHM
             assert window.epe_mean[k, j] == pytest.approx(error, rel=5e-3)
+            p95 = np.percentile(np.abs(edges.epe), 95) / FWHM
+            assert window.epe_p95[k, j] == pytest.approx(p95, rel=5e-3)
 
 
 @pytest.mark.slow
 def test_the_print_and_its_window_are_found_together(scene: Scene, path: Toolpath) -> None:
-    """As one after the other."""
+    """As one after the other; of the window's percentiles only bins of sizes are kept."""
 
     class Program:
         motion, executed_parts, executed = None, (path,), path
@@ -103,7 +106,11 @@ def test_the_print_and_its_window_are_found_together(scene: Scene, path: Toolpat
     assert print_.figures == alone.figures
     assert (print_.dose == alone.dose).all()
     assert (print_.edges.epe == alone.edges.epe).all()
-    assert window.as_dict() == edges.as_dict()
+    together, apart = window.as_dict(), edges.as_dict()
+    bins = np.array(together.pop("epe_p95")), np.array(apart.pop("epe_p95"))
+    np.testing.assert_allclose(*bins, atol=2e-4)
+    for name, values in together.items():
+        np.testing.assert_allclose(values, apart[name], rtol=1e-5, err_msg=name)
 
 
 def test_a_large_exposure_is_measured_by_fields(scene: Scene, path: Toolpath, monkeypatch) -> None:
@@ -124,6 +131,25 @@ def test_a_large_exposure_is_measured_by_fields(scene: Scene, path: Toolpath, mo
     assert inspect(thinned, scene).wrong_outline == pytest.approx(
         inspect(measured, scene).wrong_outline, abs=0.02
     )
+
+
+def test_a_spread_of_errors_is_that_of_all_points() -> None:
+    """Sums are exact, and a percentile is to a bin, whatever the parts that were added."""
+    rng = np.random.default_rng(seed := 8)
+    epe = FWHM * np.clip(rng.normal(0.0, 0.1, (2, 3, 4000)), -EPE_CAP_FWHM, EPE_CAP_FWHM)
+    missing = rng.random(epe.shape) < 0.02
+    epe[missing] = -EPE_CAP_FWHM * FWHM
+    parts = [ErrorSpread.of(epe[..., k::7], missing[..., k::7], FWHM) for k in range(7)]
+    found = sum(parts[1:], parts[0])
+    size = np.abs(epe) / FWHM
+    assert found.points == 4000, seed
+    assert (found.missing == missing.sum(axis=2)).all()
+    np.testing.assert_allclose(found.size, size.sum(axis=2))
+    np.testing.assert_allclose(found.signed, epe.sum(axis=2) / FWHM)
+    for percent in (0, 50, 95, 100):
+        np.testing.assert_allclose(
+            found.percentile(percent), np.percentile(size, percent, axis=2), atol=3e-4, err_msg=f"seed {seed}"
+        )
 
 
 def test_of_a_very_large_grid_every_other_pixel_is_kept(scene: Scene, path: Toolpath, monkeypatch) -> None:

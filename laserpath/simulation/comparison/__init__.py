@@ -220,8 +220,8 @@ def difference(first: Simulation, second: Simulation, box: Box) -> str:
     wide = grown(box, _RIM_FWHM * fwhm)
     sheet, ax = map_sheet(wide, below=0.55)
     field = window(exposed(first), wide, first.process.resin.critical_dose, _PIXELS)
-    other = _on(second, field.grid) / second.process.resin.critical_dose
-    image = _mixed(cured_fraction(field.dose, 1.0), cured_fraction(other, 1.0))
+    other = cured_fraction(_on(second, field.grid), second.process.resin.critical_dose)
+    image = _mixed(cured_fraction(field.dose, field.critical_dose), other)
     ax.image(image, field.extent)
     marks = [
         Mark(label, fill=colour, pen=Line(FAINT, 0.5))
