@@ -27,7 +27,7 @@ import numpy as np
 import shapely
 from shapely import affinity
 
-from laserpath.base.arrays import Bools, Floats, Indices, by_group, joined, picked, spans_around
+from laserpath.base.arrays import Bools, Floats, Indices, by_cell, by_group, joined, picked, spans_around
 from laserpath.base.compute.workers import each, worker_count
 from laserpath.design.scene import Samples, Scene, reading
 from laserpath.physics.dose import DoseModel, TiledDose
@@ -169,10 +169,22 @@ class Partition:
 
     def near(self, field: PlanField, xy: Floats) -> Bools:
         """(K,) whether places (K, 2) mm are in the core of a field or within `_NEAR_FWHM` of it."""
-        pixels, beyond = self.grid.to_pixels(xy), self.rim - _NEAR_FWHM * self.fwhm / self.grid.pitch
-        rows, columns = field.window
-        low, high = np.array([[one.start + beyond, one.stop - 1 - beyond] for one in (columns, rows)]).T
-        return np.asarray(((pixels > low) & (pixels < high)).all(axis=1))
+        near = np.ones(len(xy), np.bool_)
+        for place, one in zip(self.grid.to_pixels(xy).T, field.window[::-1], strict=True):
+            beyond = self.rim - _NEAR_FWHM * self.fwhm / self.grid.pitch
+            near &= (place > one.start + beyond) & (place < one.stop - 1 - beyond)
+        return near
+
+    def fields_near(self, xy: Floats) -> tuple[Indices, Indices]:
+        """Numbers of places (K, 2) mm near each field, field by field, and where those of each begin.
+
+        A place is near all fields for which `near` says so. Numbers rise in each field.
+        """
+        pixels, side = self.grid.to_pixels(xy)[:, ::-1], np.array(self.side)
+        beyond = _NEAR_FWHM * self.fwhm / self.grid.pitch
+        low = np.floor((pixels - beyond + 1) / side)
+        high = np.ceil((pixels + beyond) / side) - 1
+        return by_cell(low, high, self.counts)
 
     @property
     def given_grid(self) -> Grid:
@@ -221,20 +233,20 @@ class PlacesByField:
     """Places (K, 2) mm, sorted once by the field in whose core they are: both may be many.
 
     owner: (K,) of each.  order: (K,) numbers of the places, field by field.  start: (fields + 1,) where those
-    of each begin.
+    of each begin.  beside: the same two of the places near each field, of which some are near several.
     """
 
     partition: Partition
-    xy: Floats
     owner: Indices
     order: Indices
     start: Indices
+    beside: tuple[Indices, Indices]
 
     @classmethod
     def of(cls, partition: Partition, xy: Floats) -> PlacesByField:
         """xy: (K, 2) mm."""
         owner = partition.owner(xy)
-        return cls(partition, xy, owner, *by_group(owner, len(partition)))
+        return cls(partition, owner, *by_group(owner, len(partition)), partition.fields_near(xy))
 
     def own(self, field: PlanField) -> Indices:
         """Rising numbers of those in the core of a field."""
@@ -243,14 +255,8 @@ class PlacesByField:
 
     def near(self, field: PlanField) -> Indices:
         """Rising numbers of those in the core of a field, or near it (`Partition.near`)."""
-        (row, column), (rows, columns) = field.index, self.partition.counts
-        left, right = max(column - 1, 0), min(column + 1, columns - 1)
-        beside = [
-            self.order[self.start[k * columns + left] : self.start[k * columns + right + 1]]
-            for k in range(max(row - 1, 0), min(row + 2, rows))
-        ]
-        some = np.concatenate(beside)
-        return np.sort(some[self.partition.near(field, self.xy[some])])
+        (order, start), k = self.beside, self.partition.number(field)
+        return order[start[k] : start[k + 1]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -147,8 +147,10 @@ def coloured(share: Floats, stops: Sequence[str]) -> Pixels:
     """(…, 3) the colours of shares 0..1 (…), on a scale with evenly spaced stops."""
     table = np.array([rgb(one) for one in stops])
     position = np.clip(share, 0, 1) * (len(stops) - 1)
-    channels = [np.interp(position, np.arange(len(stops)), table[:, c]) for c in range(3)]
-    return np.rint(np.stack(channels, axis=-1)).astype(np.uint8)
+    pixels = np.empty((*np.shape(share), 3), np.uint8)
+    for channel in range(3):  # one after the other: of a large picture all three take much memory
+        pixels[..., channel] = np.rint(np.interp(position, np.arange(len(stops)), table[:, channel]))
+    return pixels
 
 
 def hexes(share: Floats, stops: Sequence[str]) -> list[str]:

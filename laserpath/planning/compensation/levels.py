@@ -28,7 +28,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 
 import gcode
 from gcode.compiled import cached
@@ -42,6 +41,7 @@ from laserpath.design.scene import Scene
 from laserpath.machine import convert
 from laserpath.machine.program import MachineProgram, ProgramPart, longest_piece
 from laserpath.machine.rest import RESTS, rested
+from laserpath.measure.edges import doses_at
 from laserpath.physics.dose import TiledDose, accurate_model
 from laserpath.physics.dose.uneven import acting
 from laserpath.physics.resin import path_energy
@@ -537,7 +537,7 @@ def _points(seen: FieldDose, control: _Control, reach: float) -> tuple[WatchedPo
     on, slope = scene.sampler(dose)
     steep = np.maximum(np.abs(slope), _FLATTEST)
     xy = control.xy
-    around = ndimage.map_coordinates(dose, scene.grid.to_pixels(xy).T[::-1], order=3, mode="grid-wrap")
+    around = doses_at(dose, scene.grid, xy)
     # What is not cured, or not dark, before need not become so; but a pinhole is to close.
     core = np.zeros(dose.shape, dtype=bool)
     core[seen.core] = True
@@ -592,10 +592,10 @@ class _Control:
         coarse: as in `watched`.
         """
         grid, deep = scene.grid, scene.depth(_FAR_FWHM)
-        narrow = (np.abs(deep) < _DEEP_FWHM) & (_ridge(deep) | _ridge(-deep))
+        narrow = peaks(deep, 0.0, _DEEP_FWHM) | peaks(-deep, 0.0, _DEEP_FWHM)
         stride = max(1, round(_CONTROL_FWHM * scene.fwhm / grid.pitch))
-        hot, warm = (dose > share * scene.resin.over_dose for share in (_HOT, _WARM))
-        chosen = warm & (dose >= ndimage.maximum_filter(dose, 3))
+        hot = dose > _HOT * scene.resin.over_dose
+        chosen = peaks(dose, _WARM * scene.resin.over_dose, np.inf)
         if coarse:
             close = hot | np.where(deep > 0, dose < _CURED + _SLACK, dose > _DARK - _SLACK)
             chosen[::stride, ::stride] |= close[::stride, ::stride]
@@ -615,9 +615,21 @@ class _Control:
         return cls(np.vstack([xy, path]), np.append(cured, -free), np.append(dark, free))
 
 
-def _ridge(distance: Floats) -> Bools:
-    """(rows, columns) whether no pixel beside one is further from the outline. distance: ≤ 0 beyond it."""
-    return np.asarray((distance > 0) & (distance >= ndimage.maximum_filter(distance, 3)))
+@njit
+def peaks(values: Floats, least: float, most: float) -> Bools:
+    """(rows, columns) whether a value between both limits is as large as all eight beside it."""
+    rows, columns = values.shape
+    found = np.zeros((rows, columns), np.bool_)
+    for i in range(rows):
+        for j in range(columns):
+            value = values[i, j]
+            if least < value < most:
+                highest = True
+                for k in range(max(i - 1, 0), min(i + 2, rows)):
+                    for n in range(max(j - 1, 0), min(j + 2, columns)):
+                        highest &= values[k, n] <= value
+                found[i, j] = highest
+    return found
 
 
 def _along(ends: Floats, lit: Bools, apart: float) -> Floats:
