@@ -23,7 +23,7 @@ footer, are left alone.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -161,7 +161,8 @@ def _shown(text: str, number: int) -> str:
     return repr(line[:40]) if line else "the end"
 
 
-_X, _Y, _Z, _F, _S, _DWELL = 1, 2, 3, 6, 7, 8
+_F, _S, _DWELL = 6, 7, 8
+_AXES = {"x": 1, "y": 2, "z": 3}
 _NAMES = ("kind", "x", "y", "z", "power", "speed", "follows")
 
 
@@ -177,8 +178,8 @@ def _compare(program: Program, asked: Moves, dialect: Dialect, s_max: float) -> 
     n = min(wanted, found)
     # Column by column: a part has millions of moves.
     differs = {}
-    for j, name in enumerate(_NAMES):
-        one, other = due.column(j)[:n], got.column(j)[:n]
+    for name in _NAMES:
+        one, other = due.column(name)[:n], got.column(name)[:n]
         apart = np.abs(one - other) > _CLOSE * np.maximum(np.abs(one), 1.0)
         if apart.any():
             differs[name] = int(np.argmax(apart)), one, other
@@ -201,27 +202,31 @@ def _compare(program: Program, asked: Moves, dialect: Dialect, s_max: float) -> 
 
 @dataclass(frozen=True, slots=True)
 class _MoveTable:
-    """columns: each (M,), by `_NAMES`, x and y in mm.  span: from the first lit row to the last."""
+    """Rows by `_NAMES`, x and y in mm, each column made when it is compared: a part has millions of moves.
 
-    columns: tuple[NDArray[Any], ...]
+    make: the column of a name, (M,).  kind, power: (M,).  span: from the first lit row to the last.
+    """
+
+    make: Callable[[str], NDArray[Any]]
+    kind: NDArray[Any]
+    power: Floats
     span: slice
 
     @classmethod
-    def of(cls, columns: Sequence[NDArray[Any]], lit: Bools) -> _MoveTable:
+    def of(cls, make: Callable[[str], NDArray[Any]], lit: Bools) -> _MoveTable:
         at = np.flatnonzero(lit)
         span = slice(int(at[0]), int(at[-1]) + 1) if at.size else slice(0, 0)
-        return cls(tuple(one[span] for one in columns), span)
+        return cls(make, make("kind"), make("power"), span)
 
-    def column(self, j: int) -> Floats:
+    def column(self, name: str) -> Floats:
         """The rows of the span.
 
         A rapid has the controller's own speed, and a dark move no power that could follow anything.
         """
-        kind = self.columns[0]
-        power, found = (np.asarray(self.columns[k], dtype=np.float64) for k in (4, j))
-        if j == _NAMES.index("speed"):
-            return np.where(kind == Kind.RAPID, 0.0, found)
-        return np.where(power > 0, found, 0.0) if j == _NAMES.index("follows") else found
+        found = np.asarray(self.make(name)[self.span], dtype=np.float64)
+        if name == "speed":
+            return np.where(self.kind[self.span] == Kind.RAPID, 0.0, found)
+        return np.where(self.power[self.span] > 0, found, 0.0) if name == "follows" else found
 
 
 def _due(layout: LineLayout, dialect: Dialect, s_max: float) -> _MoveTable:
@@ -232,14 +237,21 @@ def _due(layout: LineLayout, dialect: Dialect, s_max: float) -> _MoveTable:
         found: Floats = layout.numbers[j][rows] * 10.0 ** -layout.decimals[j]
         return found
 
-    kind, unit, powers = layout.kind[rows], dialect.unit, number(_S)
-    lit = (powers > 0) & (kind != Kind.RAPID)
-    # A wait is rounded to whole ms, whatever the unit of the template.
-    wait = number(_DWELL) * (1.0 if "{s}" in dialect.dwell else 0.001)
-    power = np.where(lit, powers / s_max, 0.0)
-    speed = np.where(kind == Kind.DWELL, wait, number(_F) * unit / 60)
-    x, y, z = (number(j) * unit for j in (_X, _Y, _Z))
-    return _MoveTable.of((kind, x, y, z, power, speed, layout.follows[rows]), lit)
+    kind, unit = layout.kind[rows], dialect.unit
+    lit = (layout.numbers[_S][rows] > 0) & (kind != Kind.RAPID)
+
+    def make(name: str) -> NDArray[Any]:
+        if name == "speed":
+            # A wait is rounded to whole ms, whatever the unit of the template.
+            wait = number(_DWELL) * (1.0 if "{s}" in dialect.dwell else 0.001)
+            return np.where(kind == Kind.DWELL, wait, number(_F) * unit / 60)
+        if name == "power":
+            return np.where(lit, number(_S) / s_max, 0.0)
+        if name in _AXES:
+            return number(_AXES[name]) * unit
+        return kind if name == "kind" else layout.follows[rows]
+
+    return _MoveTable.of(make, lit)
 
 
 def _kept(moves: Moves) -> Bools:
@@ -250,9 +262,13 @@ def _kept(moves: Moves) -> Bools:
 def _got(moves: Moves) -> _MoveTable:
     """The same rows of the moves that were read back."""
     kept = _kept(moves)
-    x, y = moves.xy[1:][kept].T
-    still, power = moves.still[kept], moves.power[kept]
-    speed = np.where(still, moves.dwell[kept], moves.speed[kept])
-    return _MoveTable.of(
-        (moves.kind[kept], x, y, moves.z[1:][kept], power, speed, moves.dynamic[kept]), power > 0
-    )
+
+    def make(name: str) -> NDArray[Any]:
+        if name == "speed":
+            return np.where(moves.still[kept], moves.dwell[kept], moves.speed[kept])
+        whole: dict[str, NDArray[Any]] = {
+            "kind": moves.kind, "power": moves.power, "follows": moves.dynamic, "z": moves.z[1:],
+        }  # fmt: skip
+        return (whole[name] if name in whole else moves.xy[1:, _AXES[name] - 1])[kept]
+
+    return _MoveTable.of(make, moves.power[kept] > 0)

@@ -19,6 +19,7 @@ import shapely
 from laserpath import report
 from laserpath.base.compute import workers
 from laserpath.base.compute.beside import Beside
+from laserpath.base.compute.runtime import return_freed
 from laserpath.base.compute.workers import Aside
 from laserpath.base.errors import InputError, one_line
 from laserpath.base.files import write_all
@@ -404,6 +405,7 @@ def _program(solution: Solution, task: Task, warnings: Iterable[str] = ()) -> Ma
     """The program of a solution, with a header that records how it was made."""
     if solution.written is None:
         return _shipped(solution.toolpath, task, warnings)
+    return_freed()
     lines = header(task.design, task.process, task.settings, warnings)
     moves = convert.to_moves(solution.written, task.machine)
     return MachineProgram.of_moves(moves, task.process, lines)

@@ -151,10 +151,15 @@ def start_curve(task: Task, progress: Callable[[Progress], None] | None = None) 
         listen = share_of(progress, ITERATIONS_EACH, ITERATIONS_EACH + SETTLING)
         return _settled(fitted.path, task, listen)
     best = np.argmin(scores, axis=0)
-    strokes = [stroke for k, trial in enumerate(tried) for stroke in trial.strokes_of(best == k)]
-    tour = quicker(order(strokes), process.machine)
-    path = drawn(tour, process, tried[int(np.bincount(best).argmax())].task.settings)
-    return Start(path, "auto", tried=_as_tried(path, tried, best, task))
+    settings = tried[int(np.bincount(best).argmax())].task.settings
+    strokes, moved = list[Floats](), []
+    for k in range(len(tried)):
+        trial = tried.pop(0)  # of a large design each takes much memory
+        strokes += trial.strokes_of(best == k)
+        moved.append(trial.moved(best == k))
+    del trial, every, regions
+    path = drawn(quicker(order(strokes), process.machine), process, settings)
+    return Start(path, "auto", tried=_as_tried(path, moved, task))
 
 
 def directed(start: Start, task: Task) -> Start:
@@ -170,14 +175,15 @@ def directed(start: Start, task: Task) -> Start:
     return replace(start, path=turned(start.path), tried=tried)
 
 
-def _as_tried(path: EnergyPath, trials: Sequence[_Trial], best: Indices, task: Task) -> EnergyPath:
-    """The path with each vertex and energy as the trial of its stroke left them. best: (regions,) of trials.
+def _as_tried(
+    path: EnergyPath, moved: Sequence[tuple[Floats, Floats, Floats, Floats]], task: Task
+) -> EnergyPath:
+    """The path with each vertex and energy as the trial of its stroke left them. moved: by each trial.
 
     The vertices are those of the trials, though strokes may be reversed and rings begun elsewhere. A stroke
     that reaches into a region where another trial was better stays there as it is drawn.
     """
-    parts = [trial.moved(best == k) for k, trial in enumerate(trials)]
-    places, shifts, middles, energies = (np.concatenate(part) for part in zip(*parts, strict=True))
+    places, shifts, middles, energies = (np.concatenate(part) for part in zip(*moved, strict=True))
     if not len(middles):
         return path
     away, nearest = cKDTree(places).query(path.xy)

@@ -18,6 +18,7 @@ from scipy.spatial import cKDTree
 
 import gcode
 from laserpath.base.arrays import Bools, Floats, runs
+from laserpath.base.compute.runtime import return_freed
 from laserpath.base.plan_steps import PlanPart
 from laserpath.design.scene import Scene
 from laserpath.machine import convert
@@ -289,6 +290,7 @@ def _delivering(moves: gcode.Moves, task: Task) -> tuple[MachineProgram, _Print 
     """
 
     def made(powered: gcode.Moves) -> MachineProgram:
+        return_freed()
         return MachineProgram.of_moves(early(powered, task.process), task.process)
 
     broken, unbroken = (with_energies(moves, task.process, unbroken=always) for always in (False, True))

@@ -36,6 +36,7 @@ from gcode.move import numbered
 from laserpath.base.arrays import Bools, Floats, Indices, by_group
 from laserpath.base.arrays import Indices as Ints
 from laserpath.base.compute.beside import in_parts
+from laserpath.base.compute.runtime import return_freed
 from laserpath.design.partition import FieldView, given_model
 from laserpath.design.scene import Scene
 from laserpath.machine import convert
@@ -405,13 +406,21 @@ def best_levels(program: MachineProgram, task: Task) -> MachineProgram:
     machine, process = task.machine, task.process
     if convert.strokes_move(machine, task.scene.fwhm):
         return program
-    moves, response = response_of(part, process)
+    power = _best_powers(part, task)
+    if power is None:
+        return program
+    return_freed()  # a large program is in memory several times while it is written
+    return MachineProgram.of_moves(convert.to_moves(replace(part.path, power=power), machine), process)
+
+
+def _best_powers(part: ProgramPart, task: Task) -> Floats | None:
+    """(N,) mW, the powers of a program's path that place its edges best; None: they are its own."""
+    moves, response = response_of(part, task.process)
     digits = np.rint(moves.power / response.rules.digit).astype(np.int64)
     found = _best_digits(moves.xy, response, digits, task)
     if (found == digits).all():
-        return program
-    power = np.minimum(found[RESTS:] * response.rules.digit, 1.0) * machine.power_max
-    return MachineProgram.of_moves(convert.to_moves(replace(part.path, power=power), machine), process)
+        return None
+    return np.minimum(found[RESTS:] * response.rules.digit, 1.0) * task.machine.power_max
 
 
 def _best_digits(xy: Floats, response: gcode.motion.Response, digits: Indices, task: Task) -> Indices:

@@ -34,6 +34,7 @@ from gcode.compiled import cached
 from laserpath.base.arrays import Bools, Floats, ends_of
 from laserpath.base.arrays import Indices as Ints
 from laserpath.base.compute.beside import in_parts
+from laserpath.base.compute.runtime import return_freed
 from laserpath.design.partition import FieldView, Partition, given_model
 from laserpath.design.scene import Scene
 from laserpath.machine import convert
@@ -463,10 +464,18 @@ def best_places(
     Programs of machines with a lag are returned as they are: their commands come early, between the moves.
     So are those of machines with an input shaper, whose pieces follow the vertices of several moves.
     """
+    machine, path = task.machine, program.path
+    if convert.strokes_move(machine, task.scene.fwhm) or convert.controller(machine).impulses is not None:
+        return program
+    xy = _best_places(program, task, edge_weight, time_weight)
+    return_freed()  # a large program is in memory several times while it is written
+    return _written(replace(path, xy=xy), path, task.process)
+
+
+def _best_places(program: MachineProgram, task: Task, edge_weight: float, time_weight: float) -> Floats:
+    """(N+1, 2) mm, the vertices of a program's path where they place its edges best."""
     (part,) = program.parts
     machine, process, scene = task.machine, task.process, task.scene
-    if convert.strokes_move(machine, scene.fwhm) or convert.controller(machine).impulses is not None:
-        return program
     moves, response = response_of(part, process)
     light, run = response.light(moves.power), response.run
     energy = light**process.resin.order * run.duration
@@ -485,7 +494,7 @@ def best_places(
         path = path_of(run, light, task)
         exposed = path.xy, path_energy(path, scene.spot) / scene.critical_dose
         xy = moves.xy + step * _by_fields(whole, exposed, moves.power > 0, partition)
-    return _written(replace(part.path, xy=xy[RESTS:]), part.path, process)
+    return xy[RESTS:]
 
 
 def restored(
