@@ -274,7 +274,7 @@ def test_what_no_trial_has_drawn_stays_as_it_is():
     trial = trial_of(candidates(TASK)[0])
     other = initial_curve(TWO, PROCESS, replace(AUTO, initial="hatch", pitch_fwhm=0.77))
     other = replace(other, xy=other.xy + 1e-4)
-    left = start._as_tried(other, [trial], np.zeros(2, dtype=np.int64), TASK)
+    left = start._as_tried(other, [trial.moved(np.ones(2, dtype=bool))], TASK)
     np.testing.assert_array_equal(left.xy, other.xy)
     np.testing.assert_array_equal(left.energy, other.energy)
 
