@@ -22,7 +22,8 @@ from scipy import ndimage
 from scipy.spatial import cKDTree
 
 import gcode
-from laserpath.base.arrays import Bools, Floats, Indices, ends_of, tiles
+from gcode.compiled import cached
+from laserpath.base.arrays import Bools, Floats, Indices, ends_of
 from laserpath.base.compute.runtime import return_freed
 from laserpath.base.compute.workers import meanwhile
 from laserpath.base.errors import InputError
@@ -85,9 +86,7 @@ its width, and largest share of the area in wider parts. A larger width or share
 lines need several beside each other; a smaller length tries them for dots."""
 
 
-_RIM = 64
-"""Pixels around a tile of a large grid in which the nearest region is looked for: a wider rim finds regions
-that are further away, where a pixel is dark whatever the curve is."""
+njit = cached()
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,12 +398,34 @@ def _labelled(inside: Bools) -> tuple[Indices, int]:
         return ndimage.label(inside, touching)
 
 
+@njit
+def _spread(label: Indices) -> None:
+    """Give each pixel (rows, columns) without a label, 0, that of the nearest one with a label.
+
+    By two passes of chamfers, 3 along rows and columns and 4 across (Borgefors 1986), whose distances are 6 %
+    wrong at most: exact ones take ten times as long.
+    """
+    rows, columns = label.shape
+    away = np.empty((rows, columns), np.int32)
+    for i in range(rows):
+        for j in range(columns):
+            best, found = (0, label[i, j]) if label[i, j] else (1 << 30, label[i, j])
+            for k, n, step in ((i, j - 1, 3), (i - 1, j - 1, 4), (i - 1, j, 3), (i - 1, j + 1, 4)):
+                if k >= 0 and 0 <= n < columns and away[k, n] + step < best:
+                    best, found = away[k, n] + step, label[k, n]
+            away[i, j], label[i, j] = best, found
+    for i in range(rows - 1, -1, -1):
+        for j in range(columns - 1, -1, -1):
+            best, found = away[i, j], label[i, j]
+            for k, n, step in ((i, j + 1, 3), (i + 1, j + 1, 4), (i + 1, j, 3), (i + 1, j - 1, 4)):
+                if k < rows and 0 <= n < columns and away[k, n] + step < best:
+                    best, found = away[k, n] + step, label[k, n]
+            away[i, j], label[i, j] = best, found
+
+
 @dataclass(frozen=True, slots=True)
 class _Regions:
-    """nearest: (rows, columns) index of the region nearest to each pixel.  count: number of regions.
-
-    On a large grid a pixel far from all of them may have one that is not nearest.
-    """
+    """nearest: (rows, columns) index of the region nearest to each pixel.  count: number of regions."""
 
     target: Target
     nearest: Indices
@@ -416,16 +437,9 @@ class _Regions:
         label, count = _labelled(inside)
         if count <= 1:  # 0: the design is too small to cover any pixel
             return cls(target, np.zeros(inside.shape, dtype=np.int32), 1)
-        nearest = np.maximum(label, 1, out=label)
-        nearest -= 1  # as it stays inside; outside it is 0 until the pixel's tile comes
-        for core, around, there in tiles(inside.shape, _RIM):
-            if inside[around].any():
-                index = ndimage.distance_transform_edt(
-                    ~inside[around], return_distances=False, return_indices=True
-                )
-                rows, columns = (one[there] for one in index)
-                nearest[core] = nearest[around][rows, columns]  # of pixels inside alone
-        return cls(target, nearest, count)
+        _spread(label)
+        label -= 1
+        return cls(target, label, count)
 
     def at(self, xy: Floats) -> Indices:
         """(K,) the region nearest to each point; xy: (K, 2) mm."""

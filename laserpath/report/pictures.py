@@ -46,6 +46,7 @@ from laserpath.report.canvas import (
     rgb,
 )
 from laserpath.report.data import (
+    DoseRaster,
     PageData,
     Picture,
     Place,
@@ -59,7 +60,7 @@ from laserpath.report.data import (
 )
 from laserpath.report.toolpath_svg import DESIGN_FILL, POWER_STOPS, near
 from laserpath.report.wording import focus, latitude
-from laserpath.types import Design, DoseMap, Grid, Machine, Process, Toolpath
+from laserpath.types import Design, DoseMap, Machine, Process, Toolpath
 from laserpath.types.results import Edges, Limit, Measurement, ProcessWindow, Unprintable
 
 _BINS = 60
@@ -77,7 +78,8 @@ _INSIDE, _OUTSIDE = "#5b7f95", "#e69f00"
 def doses(exposed: ShownProgram) -> str:
     """The dose by area, inside the design and around it; of all that is exposed if there is no design."""
     resin = exposed.process.resin
-    lit = exposed.dose[exposed.dose > _LIT * resin.critical_dose] / resin.critical_dose
+    dose = _counted(exposed).dose
+    lit = dose[dose > _LIT * resin.critical_dose] / resin.critical_dose
     top = 1.1 * float(max(np.percentile(lit, 99.9), 1.0)) if lit.size else 1.1
     bins, heights, marks = np.linspace(0, top, _BINS + 1), [], []
     for height, (colour, label) in zip(_areas_by_dose(exposed, bins), _parts(exposed), strict=True):
@@ -117,6 +119,15 @@ def _parts(exposed: ShownProgram) -> tuple[tuple[str, str], ...]:
     return ((_INSIDE, "inside the design"), (_OUTSIDE, f"outside, up to {_AROUND_FWHM:g} FWHM from it"))
 
 
+def _counted(exposed: ShownProgram) -> DoseRaster:
+    """The pixels of which the histogram tells."""
+    every = math.ceil(math.sqrt(exposed.dose.size / _COUNTED))
+    some = slice(None, None, every)
+    return DoseRaster(
+        exposed.grid.part(some, some), exposed.dose[some, some], exposed.process.resin.critical_dose
+    )
+
+
 def _areas_by_dose(exposed: ShownProgram, bins: Floats) -> Floats:
     """(parts, bins) pixels of each of `_parts` by dose in critical doses; those above are in the last bin.
 
@@ -128,9 +139,8 @@ def _areas_by_dose(exposed: ShownProgram, bins: Floats) -> Floats:
         parts = [g for g in shapely.get_parts(around) if g.geom_type == "Polygon"]
         areas = [exposed.design, Design(shapely.MultiPolygon(parts))]
     total = np.zeros((len(_parts(exposed)), len(bins) - 1))
-    every = math.ceil(math.sqrt(exposed.dose.size / _COUNTED))
-    doses = exposed.dose[::every, ::every]
-    grid = Grid(exposed.grid.origin, every * exposed.grid.pitch, (doses.shape[0], doses.shape[1]))
+    counted = _counted(exposed)
+    grid, doses = counted.grid, counted.dose
     for rows in strips(grid):
         dose = doses[rows] / critical
         shares: list[Floats] = [(dose > _LIT).astype(np.float64)]
