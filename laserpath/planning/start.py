@@ -86,6 +86,9 @@ its width, and largest share of the area in wider parts. A larger width or share
 lines need several beside each other; a smaller length tries them for dots."""
 
 
+_FARTHEST = 65530
+"""Third parts of a pixel up to which the nearest region is known, as they fit 16 bits."""
+
 njit = cached()
 
 
@@ -406,10 +409,10 @@ def _spread(label: Indices) -> None:
     wrong at most: exact ones take ten times as long.
     """
     rows, columns = label.shape
-    away = np.empty((rows, columns), np.int32)
+    away = np.empty((rows, columns), np.uint16)
     for i in range(rows):
         for j in range(columns):
-            best, found = (0, label[i, j]) if label[i, j] else (1 << 30, label[i, j])
+            best, found = (0, label[i, j]) if label[i, j] else (_FARTHEST, label[i, j])
             for k, n, step in ((i, j - 1, 3), (i - 1, j - 1, 4), (i - 1, j, 3), (i - 1, j + 1, 4)):
                 if k >= 0 and 0 <= n < columns and away[k, n] + step < best:
                     best, found = away[k, n] + step, label[k, n]
@@ -438,6 +441,7 @@ class _Regions:
         if count <= 1:  # 0: the design is too small to cover any pixel
             return cls(target, np.zeros(inside.shape, dtype=np.int32), 1)
         _spread(label)
+        np.maximum(label, 1, out=label)  # a pixel beyond `_FARTHEST` has none
         label -= 1
         return cls(target, label, count)
 
