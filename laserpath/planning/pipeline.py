@@ -203,7 +203,8 @@ def plan(
     if not is_alone(len(task.partition)):
         workers.prepare(begin)
     scene = task.overview
-    _ = scene.target, scene.sampler  # once, before two threads ask for them
+    if task.partition.single:
+        _ = scene.target, scene.sampler  # once, before two threads ask for them
     with Beside(partial(affordable_limit, task)) as limit, Aside() as aside:
         others = _OtherPrints(task, aside)
         make = partial(_solved, task, others, progress)

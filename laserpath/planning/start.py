@@ -139,8 +139,9 @@ def start_curve(task: Task, progress: Callable[[Progress], None] | None = None) 
             listen = share_of(progress, k * ITERATIONS_EACH, CANDIDATES * ITERATIONS_EACH)
             return_freed()  # which is much after curves of thousands of islands
             if strokes and not any(_alike(strokes, trial.strokes) for trial in tried):
-                path = drawn(order(strokes), process, candidate.settings)
-                tried.append(_Trial.of(candidate, strokes, path, regions, listen))
+                along = drawn(order(strokes), process, candidate.settings)
+                tried.append(_Trial.of(candidate, strokes, along, regions, listen))
+                del along
                 _ = [trial.score for trial in tried[:-1]]  # while a worker executes the last one
         fitted = _fitted_trial(task, progress) if is_line_drawing(design, optics.fwhm(process.spot)) else None
     except _TrialStopped as stop:
@@ -302,13 +303,13 @@ def _alike(some: Sequence[Floats], others: Sequence[Floats]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """A candidate after its trial. drawn: the path along its strokes, before.  path: after.
+    """A candidate after its trial. before: (N+1, 2) mm, the vertices along its strokes.  path: after it.
 
     region: (strokes,) index of the region that each stroke is in.  scored: what gives the score.
     regions: of the design.
     """
 
-    drawn: EnergyPath
+    before: Floats
     path: EnergyPath
     task: Task
     strokes: list[Floats]
@@ -335,7 +336,7 @@ class _Trial:
         scored = _once(partial(_score, best, execute, task, regions))
         lines = [shapely.LineString(stroke) for stroke in strokes]
         middles = shapely.get_coordinates(shapely.line_interpolate_point(lines, 0.5, normalized=True))
-        return cls(path, best, task, strokes, regions.at(middles), scored, regions)
+        return cls(path.xy, best, task, strokes, regions.at(middles), scored, regions)
 
     @property
     def score(self) -> Floats:
@@ -347,7 +348,7 @@ class _Trial:
 
         vertices (V, 2) and their displacements (V, 2), middles of moves (M, 2), mm, and line energies (M,).
         """
-        regions, before, on = self.regions, self.drawn.xy, self.drawn.on
+        regions, before, on = self.regions, self.before, self.path.on
         lit = ends_of(on)
         middle = (before[1:] + before[:-1]) / 2
         vertices, moves = lit & chosen[regions.at(before)], on & chosen[regions.at(middle)]
