@@ -289,15 +289,11 @@ def _delivering(moves: gcode.Moves, task: Task) -> tuple[MachineProgram, _Print 
     it, it is lit unless that does harm.
     """
 
-    def made(powered: gcode.Moves) -> MachineProgram:
-        return_freed()
-        return MachineProgram.of_moves(early(powered, task.process), task.process)
-
     broken, unbroken = (with_energies(moves, task.process, unbroken=always) for always in (False, True))
-    dark = made(broken)
+    dark = _commanded(early(broken, task.process), task)
     if np.array_equal(broken.power, unbroken.power):
         return dark, None
-    lit = made(unbroken)
+    lit = _commanded(early(unbroken, task.process), task)
     if np.array_equal(lit.path.power, dark.path.power):
         return dark, None
     before, after = (_Print.of(one, task) for one in (dark, lit))
@@ -309,11 +305,16 @@ def _delivering(moves: gcode.Moves, task: Task) -> tuple[MachineProgram, _Print 
     return (lit, after) if harmless else (dark, before)
 
 
+def _commanded(moves: gcode.Moves, task: Task) -> MachineProgram:
+    """The program of moves to command. A large one is in memory several times while it is written."""
+    return_freed()
+    return MachineProgram.of_moves(moves, task.process)
+
+
 def _with_slack(done: LearnedProgram, task: Task) -> MachineProgram:
     """The program of a machine without slack, for one with it; jumps stop the head, so levels are new."""
     (part,) = done.program.parts
-    moves = early(convert.to_moves(part.path, task.machine), task.process)
-    program = MachineProgram.of_moves(moves, task.process)
+    program = _commanded(early(convert.to_moves(part.path, task.machine), task.process), task)
     return program if done.stopped else best_levels(program, task)
 
 
@@ -378,8 +379,7 @@ def _without_lost_dots(program: MachineProgram, printed: _Print | None, task: Ta
         speed = part.path.speed.copy()
         for first, last in printed.lost:
             speed[first:last] *= share
-        moves = convert.to_moves(replace(part.path, speed=speed), task.machine)
-        other = MachineProgram.of_moves(moves, task.process)
+        other = _commanded(convert.to_moves(replace(part.path, speed=speed), task.machine), task)
         if (gone := _Print.of(other, task).gone) < fewest:
             best, fewest = other, gone
     return best
@@ -457,6 +457,7 @@ class _Print:
 
     @classmethod
     def of(cls, program: MachineProgram, task: Task) -> _Print:
+        return_freed()
         bare = program.bare
         path, seconds = bare.executed, bare.run.write_time
         del bare  # what they are computed from takes more memory than the dose
