@@ -288,7 +288,6 @@ def _delivering(moves: gcode.Moves, task: Task) -> tuple[MachineProgram, _Print 
     prints better, but where GRBL takes its pin off the timer in the dark, and may flash in the light after
     it, it is lit unless that does harm.
     """
-
     broken, unbroken = (with_energies(moves, task.process, unbroken=always) for always in (False, True))
     dark = _commanded(early(broken, task.process), task)
     if np.array_equal(broken.power, unbroken.power):
