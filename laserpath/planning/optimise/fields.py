@@ -325,12 +325,10 @@ class _Own:
 
     def of_whole(self, move: Indices, vertex: Indices) -> _Own:
         """The same by numbers of the whole path, from those of a part of it (`joined`)."""
-        return replace(
-            self,
-            vertex=vertex[self.vertex],
-            twin=picked(vertex, self.twin, -1),
-            move=np.where(self.move >= 0, move[self.move], -1),
-        )
+        whole = vertex[self.vertex], picked(vertex, self.twin, -1), picked(move, self.move, -1)
+        # All fields of a large design together have as many as its path.
+        shorter: list[Any] = [numbers.astype(np.int32) for numbers in whole]
+        return replace(self, vertex=shorter[0], twin=shorter[1], move=shorter[2])
 
     def of_moves(self, values: Any, join: Any) -> Any:
         """(n,) of the whole path's moves. join: of the travels that join."""
