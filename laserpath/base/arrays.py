@@ -1,9 +1,13 @@
-"""Array types, read-only copies, runs of what is true, tiles, and means of squares of pixels."""
+"""Array types, read-only copies, runs of what is true, tiles, means of squares of pixels, freed memory."""
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import os
 from collections.abc import Iterator, Sequence
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from gcode.compiled import njit
 from laserpath.base.errors import InputError
+
+_MMAP_THRESHOLD, _TRIM_THRESHOLD, _ARENA_MAX = -3, -1, -8
+"""glibc's numbers: of the size from which a block has memory of its own, of what may be free at the end."""
 
 Floats = NDArray[np.floating[Any]]
 Indices = NDArray[np.int64]
@@ -172,3 +179,28 @@ def block_means(field: Floats | Bools, size: int) -> Floats:
     rows, columns = (n // size for n in whole.shape)
     means: Floats = whole.reshape(rows, size, columns, size).mean(axis=(1, 3))
     return means
+
+
+def return_large_blocks() -> None:
+    """Let memory of 8 MiB and more go back to the system as soon as it is freed, under glibc.
+
+    Its own limit rises to 32 MiB with what is freed; what is below stays in the heap, among what is in use.
+    """
+    with contextlib.suppress(OSError, AttributeError, TypeError):  # another C library has no such function
+        library = ctypes.CDLL(None)
+        # One heap for all threads: what one of them frees another one takes.
+        library.mallopt(_ARENA_MAX, 1)
+        library.mallopt(_MMAP_THRESHOLD, 8 << 20)
+        # Which would otherwise stay at 128 KiB: each field would have its memory anew.
+        library.mallopt(_TRIM_THRESHOLD, 128 << 20)
+
+
+def return_freed(above: float = 1.0) -> None:
+    """Give the system back what is free in the heap of a process above so many GiB, under glibc.
+
+    Of one that plans many fields it is up to a third. To have it again takes time: a smaller one keeps it.
+    """
+    with contextlib.suppress(OSError, AttributeError, TypeError, ValueError):
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+        if pages * os.sysconf("SC_PAGE_SIZE") > above * (1 << 30):
+            ctypes.CDLL(None).malloc_trim(0)

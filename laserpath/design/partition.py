@@ -170,21 +170,22 @@ class Partition:
     def near(self, field: PlanField, xy: Floats) -> Bools:
         """(K,) whether places (K, 2) mm are in the core of a field or within `_NEAR_FWHM` of it."""
         near = np.ones(len(xy), np.bool_)
-        for place, one in zip(self.grid.to_pixels(xy).T, field.window[::-1], strict=True):
-            beyond = self.rim - _NEAR_FWHM * self.fwhm / self.grid.pitch
-            near &= (place > one.start + beyond) & (place < one.stop - 1 - beyond)
+        for low, high, index in zip(*(one.T for one in self._span_near(xy)), field.index, strict=True):
+            near &= (low <= index) & (index <= high)
         return near
 
     def fields_near(self, xy: Floats) -> tuple[Indices, Indices]:
-        """Numbers of places (K, 2) mm near each field, field by field, and where those of each begin.
+        """Numbers of places (K, 2) mm that are `near` each field, field by field, and where each's begin.
 
-        A place is near all fields for which `near` says so. Numbers rise in each field.
+        They rise in each field.
         """
+        return by_cell(*self._span_near(xy), self.counts)
+
+    def _span_near(self, xy: Floats) -> tuple[Floats, Floats]:
+        """(K, 2) row and column of the first, and of the last field that each place (K, 2) mm is near."""
         pixels, side = self.grid.to_pixels(xy)[:, ::-1], np.array(self.side)
         beyond = _NEAR_FWHM * self.fwhm / self.grid.pitch
-        low = np.floor((pixels - beyond + 1) / side)
-        high = np.ceil((pixels + beyond) / side) - 1
-        return by_cell(low, high, self.counts)
+        return np.floor((pixels - beyond + 1) / side), np.ceil((pixels + beyond) / side) - 1
 
     @property
     def given_grid(self) -> Grid:
@@ -233,7 +234,7 @@ class PlacesByField:
     """Places (K, 2) mm, sorted once by the field in whose core they are: both may be many.
 
     owner: (K,) of each.  order: (K,) numbers of the places, field by field.  start: (fields + 1,) where those
-    of each begin.  beside: the same two of the places near each field, of which some are near several.
+    of each begin.  beside: the same two of the places near each field, some of which are near several.
     """
 
     partition: Partition
@@ -280,15 +281,16 @@ def lines_by_field(partition: Partition, xy: Floats, reach: int) -> Iterator[tup
     reach: how many before and after them. What follows sees no others: there may be many fields, and many
     lines.
     """
-    middles, ends = (PlacesByField.of(partition, one) for one in ((xy[1:] + xy[:-1]) / 2, xy))
+    owners = [partition.owner(one) for one in ((xy[1:] + xy[:-1]) / 2, xy)]
+    order, start = zip(*(by_group(one, len(partition)) for one in owners), strict=True)
     count = len(xy) - 1
     for number, field in enumerate(partition):
-        at = ends.own(field)
-        touched = np.unique(np.concatenate([middles.own(field), at, at - 1]))
+        middles, at = (order[k][start[k][number] : start[k][number + 1]] for k in (0, 1))
+        touched = np.unique(np.concatenate([middles, at, at - 1]))
         touched = touched[(touched >= 0) & (touched < count)]
         if len(touched):
             line, vertex = joined(spans_around(touched, reach, count))
-            own, inside = picked(middles.owner, line, -1) == number, ends.owner[vertex] == number
+            own, inside = picked(owners[0], line, -1) == number, owners[1][vertex] == number
             yield field, LinesOfField(line, vertex, own, inside, partition.near(field, xy[vertex]))
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import gcode
 from gcode.motion import peak_rate
 from gcode.move import approached
-from laserpath.base.arrays import Indices
+from laserpath.base.arrays import Indices, return_freed
 from laserpath.base.errors import InputError, one_line
 from laserpath.machine import convert
 from laserpath.machine.gate import verified
@@ -209,6 +209,7 @@ class MachineProgram:
         raised: see `verified`.
         """
         machine = process.machine
+        return_freed()  # a large program is in memory several times until it is verified
         text, parsed = verified(rested(moves, machine), machine, header, spot=process.spot, raised=raised)
         path = parsed.moves.span(RESTS, len(parsed.moves))
         commanded, row = convert.toolpath_of(path, machine)

@@ -123,8 +123,8 @@ class MeasureJob:
 
     shown: those of the core whose dose is kept; None: none is.
     exposures: relative doses at which edges are wanted.  searched: spots whose edges are, the first ones.
-    areas: whether areas and dose are, too; then the second spot is the one out of focus, and of all errors
-    the spread is wanted, and those of each point only in focus at relative dose 1.
+    areas: whether areas and dose are, too; then the second spot is the one out of focus, 1 is among the
+    exposures, and errors at all of them are wanted as a spread, for each point at relative dose 1 in focus.
     """
 
     view: FieldView
@@ -171,10 +171,11 @@ def measure_field(job: MeasureJob) -> FieldMeasure:
     epe, missing = (np.array([one[k][:, job.own] for one in found]) for k in (0, 1))
     if not job.areas:
         return FieldMeasure(epe, missing)
-    spread = None
-    if found:
-        spread, one = ErrorSpread.of(epe, missing, scene.fwhm), job.exposures.index(1.0)
-        epe, missing = (part[:1, one : one + 1] for part in (epe, missing))
+    if not found:
+        none = job.searched, len(job.exposures), 0
+        epe, missing = np.zeros(none), np.zeros(none, dtype=bool)
+    spread, one = ErrorSpread.of(epe, missing, scene.fwhm), job.exposures.index(1.0)
+    epe, missing = (part[:1, one : one + 1] for part in (epe, missing))
     shown = np.zeros((0, 0), np.float32) if job.shown is None else doses[0][job.shown].astype(np.float32)
     areas = CuredAreas.of(doses[0], doses[1], scene, job.core)
     return FieldMeasure(epe, missing, spread, _counted(job, found, doses[0]), shown, areas)
@@ -195,6 +196,7 @@ def _counted(job: MeasureJob, found: Sequence[tuple[Floats, Bools]], dose: Float
 class FieldsMeasured:
     """The exposure of paths by K spots, measured by fields. epe (mm, f32), missing: (K, D, M) at D exposures.
 
+    With areas these are those in focus at relative dose 1, (1, 1, M); of all there is the spread.
     counted: (M,) each, spread and areas: as in `FieldMeasure`.
     dose: (rows, columns) mJ/mm² of the first spot, f32, on `grid`, which has every `_every`-th pixel of the
     scene's; (0, 0) if it was not to be kept.
@@ -259,7 +261,7 @@ class FieldsMeasured:
         grid = scene.grid.part(slice(None, None, every), slice(None, None, every))
         dose = np.zeros(grid.shape if areas and kept else (0, 0), np.float32)
         counted = np.zeros(shape[2], np.float32), np.zeros(shape[2], dtype=bool)
-        parts, spreads = [], None
+        parts, spread = [], None
         jobs = (job(number, field) for number, field in fields)
         answers = worked_on(measure_field, jobs, len(fields))
         for (_, field), found in zip(fields, answers, strict=True):
@@ -267,7 +269,7 @@ class FieldsMeasured:
             if len(mine):
                 epe[..., mine], missing[..., mine] = found.epe, found.missing
             if found.spread is not None:
-                spreads = found.spread if spreads is None else spreads + found.spread
+                spread = found.spread if spread is None else spread + found.spread
             if found.areas is None or found.counted is None:
                 continue
             parts.append(found.areas)
@@ -279,7 +281,7 @@ class FieldsMeasured:
                 dose[rows, columns] = found.dose
         areas_of_all = CuredAreas.added(parts) if parts else None
         known = (1.0,) if areas else tuple(exposures)
-        return cls(epe, missing, spreads, counted, grid, dose, areas_of_all, known)
+        return cls(epe, missing, spread, counted, grid, dose, areas_of_all, known)
 
     def printed(self, scene: Scene, motion: MotionFigures) -> Measurement:
         """The print in focus at relative dose 1. motion: of the program that exposed it."""

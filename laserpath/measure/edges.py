@@ -41,7 +41,7 @@ _BLOCK, _SPLINE_REACH = 1024, 24
 them is left, below rounding."""
 
 _POLE = math.sqrt(3.0) - 2.0
-"""Of a cubic spline's recursion."""
+"""√3 − 2, the pole of the cubic B-spline's recursion."""
 
 _STRIP, _TOGETHER = 64, 8
 """Columns, and rows, that are filtered side by side: more do not stay in a processor's cache."""
@@ -255,7 +255,10 @@ def _to_spline(values: Floats) -> None:
 
 @njit
 def _filter(values: Floats, first: int, end: int) -> None:
-    """The coefficients along the first axis of some of many lines, which lie beside each other."""
+    """The coefficients c along the first axis of some of many lines s, which lie beside each other.
+
+    c⁺ᵢ = 6 sᵢ + z c⁺ᵢ₋₁ and then cᵢ = z (cᵢ₊₁ − c⁺ᵢ), each begun by the sum of `_SPLINE_REACH` terms around.
+    """
     count, many = len(values), end - first
     before, after = np.zeros(many), np.zeros(many)
     weight = 6.0

@@ -37,8 +37,8 @@ DOSE_BAND = (0.9, 1.1)
 
 
 _BINS = 8192
-"""Sizes of edge errors that are told apart, up to the cap: 2.4e-4 FWHM each, and less between them. More take
-more memory, 27 times over."""
+"""Bins of |EPE| from 0 to the cap, 2.4e-4 FWHM each. More make percentiles finer, and take more memory for
+each of the 27 spots and doses of a window."""
 
 _ROUNDED = 1e-6
 """Part of a bin by which a size may miss the cap through rounding."""
@@ -180,7 +180,7 @@ class ErrorSpread:
         return int(self.counts[0, 0].sum())
 
     def percentile(self, percent: float) -> Floats:
-        """(K, D) FWHM, a percentile of the sizes; within a bin they are taken as even."""
+        """(K, D) FWHM, a percentile of the sizes of many points: within a bin they are taken as even."""
         found = np.empty(self.size.shape)
         rank = percent / 100 * (self.points - 1) + 0.5  # of the middle of a point
         for at in np.ndindex(found.shape):

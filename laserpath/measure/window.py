@@ -61,8 +61,9 @@ def process_window(
     """
     epe, missing = edges_of(path, scene, doses, widths)
     mean, p95, signed = np.empty((3, len(widths), len(doses)))
-    for k, error in enumerate(epe / scene.fwhm):
-        signed[k], size = error.mean(axis=1, dtype=np.float64), np.abs(error)
+    for k, one in enumerate(epe):  # one after the other: copies of all points take memory
+        error, size = one / scene.fwhm, np.abs(one) / scene.fwhm
+        signed[k] = error.mean(axis=1, dtype=np.float64)
         mean[k], p95[k] = size.mean(axis=1, dtype=np.float64), np.percentile(size, 95, axis=1)
     lost = missing.sum(axis=2).astype(np.float64)
     return ProcessWindow(np.array(doses), np.array(widths), mean, p95, signed, lost, epe.shape[2])

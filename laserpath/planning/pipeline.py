@@ -19,7 +19,6 @@ import shapely
 from laserpath import report
 from laserpath.base.compute import workers
 from laserpath.base.compute.beside import Beside
-from laserpath.base.compute.runtime import return_freed
 from laserpath.base.compute.workers import Aside
 from laserpath.base.errors import InputError, one_line
 from laserpath.base.files import write_all
@@ -202,9 +201,8 @@ def plan(
     task = Task.affordable(design, process, settings)
     if not is_alone(len(task.partition)):
         workers.prepare(begin)
-    scene = task.overview
     if task.partition.single:
-        _ = scene.target, scene.sampler  # once, before two threads ask for them
+        _ = task.overview.target, task.overview.sampler  # once, before two threads ask for them
     with Beside(partial(affordable_limit, task)) as limit, Aside() as aside:
         others = _OtherPrints(task, aside)
         make = partial(_solved, task, others, progress)
@@ -406,7 +404,6 @@ def _program(solution: Solution, task: Task, warnings: Iterable[str] = ()) -> Ma
     """The program of a solution, with a header that records how it was made."""
     if solution.written is None:
         return _shipped(solution.toolpath, task, warnings)
-    return_freed()
     lines = header(task.design, task.process, task.settings, warnings)
     moves = convert.to_moves(solution.written, task.machine)
     return MachineProgram.of_moves(moves, task.process, lines)

@@ -146,7 +146,7 @@ _FINER = 6
 
 @dataclass(frozen=True, slots=True)
 class DoseRaster:
-    """dose: (rows, columns) mJ/mm² on `grid`, a view of a larger one.  critical_dose: mJ/mm²."""
+    """dose: (rows, columns) mJ/mm² on `grid`; it may be a view.  critical_dose: mJ/mm²."""
 
     grid: Grid
     dose: Floats

@@ -46,7 +46,6 @@ from laserpath.report.canvas import (
     rgb,
 )
 from laserpath.report.data import (
-    DoseRaster,
     PageData,
     Picture,
     Place,
@@ -78,11 +77,12 @@ _INSIDE, _OUTSIDE = "#5b7f95", "#e69f00"
 def doses(exposed: ShownProgram) -> str:
     """The dose by area, inside the design and around it; of all that is exposed if there is no design."""
     resin = exposed.process.resin
-    dose = _counted(exposed).dose
+    every = math.ceil(math.sqrt(exposed.dose.size / _COUNTED))
+    dose = exposed.dose[::every, ::every]
     lit = dose[dose > _LIT * resin.critical_dose] / resin.critical_dose
     top = 1.1 * float(max(np.percentile(lit, 99.9), 1.0)) if lit.size else 1.1
     bins, heights, marks = np.linspace(0, top, _BINS + 1), [], []
-    for height, (colour, label) in zip(_areas_by_dose(exposed, bins), _parts(exposed), strict=True):
+    for height, (colour, label) in zip(_areas_by_dose(exposed, bins, every), _parts(exposed), strict=True):
         heights.append((100 * height / max(float(height.sum()), 1e-12), colour))
         marks.append(Mark(label, fill=colour))
     sheet = Paper(WIDTH, 2.75)
@@ -119,28 +119,16 @@ def _parts(exposed: ShownProgram) -> tuple[tuple[str, str], ...]:
     return ((_INSIDE, "inside the design"), (_OUTSIDE, f"outside, up to {_AROUND_FWHM:g} FWHM from it"))
 
 
-def _counted(exposed: ShownProgram) -> DoseRaster:
-    """The pixels of which the histogram tells."""
-    every = math.ceil(math.sqrt(exposed.dose.size / _COUNTED))
-    some = slice(None, None, every)
-    return DoseRaster(
-        exposed.grid.part(some, some), exposed.dose[some, some], exposed.process.resin.critical_dose
-    )
-
-
-def _areas_by_dose(exposed: ShownProgram, bins: Floats) -> Floats:
-    """(parts, bins) pixels of each of `_parts` by dose in critical doses; those above are in the last bin.
-
-    Of a large grid those that are counted.
-    """
+def _areas_by_dose(exposed: ShownProgram, bins: Floats, every: int) -> Floats:
+    """(parts, bins) each `every`-th pixel of `_parts` by critical doses; those above are in the last bin."""
     critical, areas = exposed.process.resin.critical_dose, []
     if exposed.design is not None:
         around = exposed.design.area.buffer(_AROUND_FWHM * exposed.fwhm, quad_segs=4)
         parts = [g for g in shapely.get_parts(around) if g.geom_type == "Polygon"]
         areas = [exposed.design, Design(shapely.MultiPolygon(parts))]
     total = np.zeros((len(_parts(exposed)), len(bins) - 1))
-    counted = _counted(exposed)
-    grid, doses = counted.grid, counted.dose
+    some = slice(None, None, every)
+    grid, doses = exposed.grid.part(some, some), exposed.dose[some, some]
     for rows in strips(grid):
         dose = doses[rows] / critical
         shares: list[Floats] = [(dose > _LIT).astype(np.float64)]

@@ -8,14 +8,16 @@ import shapely
 from builders import FWHM, centred_grid, coordinates, design, scene
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.ndimage import map_coordinates, spline_filter
 from sets import examples
 from shapes import NODING
 
 from laserpath.base.errors import InputError
 from laserpath.design.target import rasterise
 from laserpath.measure import EPE_CAP_FWHM, best_exposure, cure_figures, cured_fraction, edge_errors
+from laserpath.measure.edges import _spline_of, doses_at
 from laserpath.measure.figures import CuredAreas
-from laserpath.types import Toolpath
+from laserpath.types import Grid, Toolpath
 from laserpath.types.results import MotionFigures
 
 CRITICAL = 0.2
@@ -238,3 +240,23 @@ def test_a_dose_that_is_no_number_is_told_as_the_largest():
     dose = radial(0.5)
     dose[7, 7] = np.nan
     assert np.isnan(CuredAreas.of(dose, dose, scene(DISC, GRID, CRITICAL)).brightest)
+
+
+@pytest.mark.parametrize(
+    "shape", [(1, 1), (1, 7), (3, 1), (2, 2), (5, 9), (64, 8), (65, 7), (130, 70), (23, 200)]
+)
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_a_spline_goes_through_all_pixels(shape, kind):
+    """It is SciPy's, in rows and columns of any number."""
+    dose = np.random.default_rng(seed := 3).random(shape).astype(kind)
+    expected = spline_filter(dose.astype(np.float64), order=3, mode="grid-wrap")
+    np.testing.assert_allclose(_spline_of(dose), expected, atol=1e-12, err_msg=f"seed {seed}")
+
+
+def test_doses_between_pixels_are_those_of_the_spline():
+    rng = np.random.default_rng(seed := 4)
+    dose, grid = rng.random((40, 50)), Grid((0.5, -1.0), 0.1, (40, 50))
+    pixels = rng.uniform(0, (49, 39), (100, 2))
+    xy = np.array(grid.origin) + grid.pitch * pixels
+    expected = map_coordinates(dose, pixels.T[::-1], order=3, mode="grid-wrap")
+    np.testing.assert_allclose(doses_at(dose, grid, xy), expected, atol=1e-12, err_msg=f"seed {seed}")

@@ -124,7 +124,11 @@ def test_each_field_finds_its_places() -> None:
     """As a look at all of them does, which many fields have no time for."""
     grid = Grid((0.3, -1.0), FWHM / 6, (700, 1000))
     partition, rng = Partition.of(grid, FWHM, 30.0), np.random.default_rng(2)
-    xy = np.array(grid.origin) + grid.pitch * rng.uniform(-20, 1020, (3000, 2))
+    pixels = rng.uniform(-20, 1020, (3000, 2))
+    pixels[:1000] = np.rint(pixels[:1000])
+    reach = 3 * FWHM / grid.pitch  # where a field is near by rounding alone
+    pixels[1000:1500] = partition.side[0] * np.rint(pixels[1000:1500] / partition.side[0]) - reach
+    xy = np.array(grid.origin) + grid.pitch * pixels
     places = PlacesByField.of(partition, xy)
     assert len(list(partition)) > 9
     for k, field in enumerate(partition):

@@ -211,7 +211,7 @@ def cured(part: Callable[[], Layers]) -> tuple[CuredPart, CuredPart]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", BENCHMARKS, ids=lambda one: one.__name__)
-def test_a_quarter_of_what_is_cured_wrongly_if_each_layer_is_planned_alone(
+def test_much_less_is_cured_wrongly_than_if_each_layer_is_planned_alone(
     part: Callable[[], Layers],
 ) -> None:
     """Of text, which has the narrowest strokes, 0.26; of the others 0.15 to 0.21."""

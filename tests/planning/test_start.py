@@ -114,7 +114,7 @@ def test_a_pixel_has_the_nearest_label(kind):
     rng = np.random.default_rng(seed := 5)
     given = np.where(rng.random((120, 170)) < 0.002, rng.integers(1, 60, (120, 170)), 0).astype(kind)
     found = given.copy()
-    start._spread(found)
+    start._label_nearest(found)
     away = [ndimage.distance_transform_edt(given != one) for one in np.unique(given[given > 0]).tolist()]
     nearest = np.unique(given[given > 0])[np.argmin(away, axis=0)]
     first, second = np.sort(away, axis=0)[:2]

@@ -153,9 +153,6 @@ REALS, POSITIONS = ti.types.ndarray(ti.f64, 1), ti.types.ndarray(ti.f64, 2)
 ROWS = ti.types.ndarray(ti.i32, 1)
 """Annotations of kernel arguments: (M,) values, (M, 2) points, (T + 1,) first rows of strips."""
 
-_MMAP_THRESHOLD, _TRIM_THRESHOLD, _ARENA_MAX = -3, -1, -8
-"""glibc's numbers: of the size from which a block has memory of its own, of what may be free at the end."""
-
 _PATIENCE = 10.0
 """s that the end of Python waits for a kernel in another thread; after that nothing is cached."""
 
@@ -186,31 +183,6 @@ def cpu_count() -> int:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on macOS and Windows
         return os.cpu_count() or 1
-
-
-def return_large_blocks() -> None:
-    """Let memory of 8 MiB and more go back to the system as soon as it is freed, under glibc.
-
-    Its own limit rises to 32 MiB with what is freed; what is below stays in the heap, among what is in use.
-    """
-    with contextlib.suppress(OSError, AttributeError, TypeError):  # another C library has no such function
-        library = ctypes.CDLL(None)
-        # One heap for all threads: what one of them frees another one takes.
-        library.mallopt(_ARENA_MAX, 1)
-        library.mallopt(_MMAP_THRESHOLD, 8 << 20)
-        # Which would otherwise stay at 128 KiB: each field would have its memory anew.
-        library.mallopt(_TRIM_THRESHOLD, 128 << 20)
-
-
-def return_freed(above: float = 1.0) -> None:
-    """Give the system back what is free in the heap of a process above so many GiB, under glibc.
-
-    Of one that plans many fields it is up to a third. To have it again takes time: a smaller one keeps it.
-    """
-    with contextlib.suppress(OSError, AttributeError, TypeError, ValueError):
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-        if pages * os.sysconf("SC_PAGE_SIZE") > above * (1 << 30):
-            ctypes.CDLL(None).malloc_trim(0)
 
 
 def start(device: str = "auto") -> str:

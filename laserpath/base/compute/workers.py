@@ -30,11 +30,10 @@ from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any, TypeVar
 
+from laserpath.base.arrays import return_freed, return_large_blocks
 from laserpath.base.compute.runtime import (
     cpu_count,
     on_processors,
-    return_freed,
-    return_large_blocks,
     use_processors,
 )
 from laserpath.base.errors import InputError

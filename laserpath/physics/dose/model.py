@@ -15,9 +15,9 @@ from functools import lru_cache
 import numpy as np
 
 from gcode.move import numbered
-from laserpath.base.arrays import Floats, Indices, not_complex
+from laserpath.base.arrays import Floats, Indices, not_complex, return_freed
 from laserpath.base.checks import one_of
-from laserpath.base.compute.runtime import return_freed, start
+from laserpath.base.compute.runtime import start
 from laserpath.base.errors import InputError
 from laserpath.physics import optics
 from laserpath.physics.dose.engines import TOLERANCE, Engine, SpotGradient, check, check_inside, check_memory

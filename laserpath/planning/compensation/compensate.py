@@ -17,8 +17,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 import gcode
-from laserpath.base.arrays import Bools, Floats, runs
-from laserpath.base.compute.runtime import return_freed
+from laserpath.base.arrays import Bools, Floats, return_freed, runs
 from laserpath.base.plan_steps import PlanPart
 from laserpath.design.scene import Scene
 from laserpath.machine import convert
@@ -289,10 +288,10 @@ def _delivering(moves: gcode.Moves, task: Task) -> tuple[MachineProgram, _Print 
     it, it is lit unless that does harm.
     """
     broken, unbroken = (with_energies(moves, task.process, unbroken=always) for always in (False, True))
-    dark = _commanded(early(broken, task.process), task)
+    dark = MachineProgram.of_moves(early(broken, task.process), task.process)
     if np.array_equal(broken.power, unbroken.power):
         return dark, None
-    lit = _commanded(early(unbroken, task.process), task)
+    lit = MachineProgram.of_moves(early(unbroken, task.process), task.process)
     if np.array_equal(lit.path.power, dark.path.power):
         return dark, None
     before, after = (_Print.of(one, task) for one in (dark, lit))
@@ -304,16 +303,12 @@ def _delivering(moves: gcode.Moves, task: Task) -> tuple[MachineProgram, _Print 
     return (lit, after) if harmless else (dark, before)
 
 
-def _commanded(moves: gcode.Moves, task: Task) -> MachineProgram:
-    """The program of moves to command. A large one is in memory several times while it is written."""
-    return_freed()
-    return MachineProgram.of_moves(moves, task.process)
-
-
 def _with_slack(done: LearnedProgram, task: Task) -> MachineProgram:
     """The program of a machine without slack, for one with it; jumps stop the head, so levels are new."""
     (part,) = done.program.parts
-    program = _commanded(early(convert.to_moves(part.path, task.machine), task.process), task)
+    program = MachineProgram.of_moves(
+        early(convert.to_moves(part.path, task.machine), task.process), task.process
+    )
     return program if done.stopped else best_levels(program, task)
 
 
@@ -378,7 +373,9 @@ def _without_lost_dots(program: MachineProgram, printed: _Print | None, task: Ta
         speed = part.path.speed.copy()
         for first, last in printed.lost:
             speed[first:last] *= share
-        other = _commanded(convert.to_moves(replace(part.path, speed=speed), task.machine), task)
+        other = MachineProgram.of_moves(
+            convert.to_moves(replace(part.path, speed=speed), task.machine), task.process
+        )
         if (gone := _Print.of(other, task).gone) < fewest:
             best, fewest = other, gone
     return best

@@ -36,7 +36,6 @@ from gcode.move import numbered
 from laserpath.base.arrays import Bools, Floats, Indices, by_group
 from laserpath.base.arrays import Indices as Ints
 from laserpath.base.compute.beside import in_parts
-from laserpath.base.compute.runtime import return_freed
 from laserpath.design.partition import FieldView, given_model
 from laserpath.design.scene import Scene
 from laserpath.machine import convert
@@ -409,7 +408,6 @@ def best_levels(program: MachineProgram, task: Task) -> MachineProgram:
     power = _best_powers(part, task)
     if power is None:
         return program
-    return_freed()  # a large program is in memory several times while it is written
     return MachineProgram.of_moves(convert.to_moves(replace(part.path, power=power), machine), process)
 
 
@@ -601,10 +599,10 @@ class _Control:
         coarse: as in `watched`.
         """
         grid, deep = scene.grid, scene.depth(_FAR_FWHM)
-        narrow = peaks(deep, 0.0, _DEEP_FWHM) | peaks(-deep, 0.0, _DEEP_FWHM)
+        narrow = _peaks(deep, 0.0, _DEEP_FWHM) | _peaks(-deep, 0.0, _DEEP_FWHM)
         stride = max(1, round(_CONTROL_FWHM * scene.fwhm / grid.pitch))
         hot = dose > _HOT * scene.resin.over_dose
-        chosen = peaks(dose, _WARM * scene.resin.over_dose, np.inf)
+        chosen = _peaks(dose, _WARM * scene.resin.over_dose, np.inf)
         if coarse:
             close = hot | np.where(deep > 0, dose < _CURED + _SLACK, dose > _DARK - _SLACK)
             chosen[::stride, ::stride] |= close[::stride, ::stride]
@@ -625,8 +623,8 @@ class _Control:
 
 
 @njit
-def peaks(values: Floats, least: float, most: float) -> Bools:
-    """(rows, columns) whether a value between both limits is as large as all eight beside it."""
+def _peaks(values: Floats, least: float, most: float) -> Bools:
+    """(rows, columns) whether a value between both limits, exclusive, is no less than any beside it."""
     rows, columns = values.shape
     found = np.zeros((rows, columns), np.bool_)
     for i in range(rows):

@@ -34,7 +34,6 @@ from gcode.compiled import cached
 from laserpath.base.arrays import Bools, Floats, ends_of
 from laserpath.base.arrays import Indices as Ints
 from laserpath.base.compute.beside import in_parts
-from laserpath.base.compute.runtime import return_freed
 from laserpath.design.partition import FieldView, Partition, given_model
 from laserpath.design.scene import Scene
 from laserpath.machine import convert
@@ -468,7 +467,6 @@ def best_places(
     if convert.strokes_move(machine, task.scene.fwhm) or convert.controller(machine).impulses is not None:
         return program
     xy = _best_places(program, task, edge_weight, time_weight)
-    return_freed()  # a large program is in memory several times while it is written
     return _written(replace(path, xy=xy), path, task.process)
 
 

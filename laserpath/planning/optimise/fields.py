@@ -12,6 +12,7 @@ import math
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -325,10 +326,13 @@ class _Own:
 
     def of_whole(self, move: Indices, vertex: Indices) -> _Own:
         """The same by numbers of the whole path, from those of a part of it (`joined`)."""
-        whole = vertex[self.vertex], picked(vertex, self.twin, -1), picked(move, self.move, -1)
-        # All fields of a large design together have as many as its path.
-        shorter: list[Any] = [numbers.astype(np.int32) for numbers in whole]
-        return replace(self, vertex=shorter[0], twin=shorter[1], move=shorter[2])
+        short = partial(np.asarray, dtype=np.int32)  # all fields together keep as many as the path has
+        return replace(
+            self,
+            vertex=short(vertex[self.vertex]),
+            twin=short(picked(vertex, self.twin, -1)),
+            move=short(picked(move, self.move, -1)),
+        )
 
     def of_moves(self, values: Any, join: Any) -> Any:
         """(n,) of the whole path's moves. join: of the travels that join."""

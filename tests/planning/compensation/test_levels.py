@@ -195,3 +195,12 @@ def test_a_change_of_dose_gains_at_most_what_the_slope_of_the_cost_says() -> Non
         assert slope == pytest.approx((around[1] - around[0]) / 2e-5, rel=1e-3, abs=1e-3)
         gain = levels.cost(before[m], m, points, 200.0) - levels.cost(after[m], m, points, 200.0)
         assert gain <= -slope * (after[m] - before[m]) + 1e-12
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_peaks_are_as_large_as_all_beside_them(kind: type) -> None:
+    values = np.random.default_rng(seed := 6).integers(0, 9, (30, 41)).astype(kind)
+    values[3, 4] = np.inf
+    found = levels._peaks(values, 2.0, 8.0)
+    expected = (values > 2) & (values < 8) & (values >= ndimage.maximum_filter(values, 3))
+    assert expected.any() and (found == expected).all(), seed
