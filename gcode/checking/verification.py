@@ -204,19 +204,17 @@ def _compare(program: Program, asked: Moves, dialect: Dialect, s_max: float) -> 
 class _MoveTable:
     """Rows by `_NAMES`, x and y in mm, each column made when it is compared: a part has millions of moves.
 
-    make: the column of a name, (M,).  kind, power: (M,).  span: from the first lit row to the last.
+    make: the column of a name, (M,).  span: from the first lit row to the last.
     """
 
     make: Callable[[str], NDArray[Any]]
-    kind: NDArray[Any]
-    power: Floats
     span: slice
 
     @classmethod
     def of(cls, make: Callable[[str], NDArray[Any]], lit: Bools) -> _MoveTable:
         at = np.flatnonzero(lit)
         span = slice(int(at[0]), int(at[-1]) + 1) if at.size else slice(0, 0)
-        return cls(make, make("kind"), make("power"), span)
+        return cls(make, span)
 
     def column(self, name: str) -> Floats:
         """The rows of the span.
@@ -225,8 +223,8 @@ class _MoveTable:
         """
         found = np.asarray(self.make(name)[self.span], dtype=np.float64)
         if name == "speed":
-            return np.where(self.kind[self.span] == Kind.RAPID, 0.0, found)
-        return np.where(self.power[self.span] > 0, found, 0.0) if name == "follows" else found
+            return np.where(self.make("kind")[self.span] == Kind.RAPID, 0.0, found)
+        return np.where(self.make("power")[self.span] > 0, found, 0.0) if name == "follows" else found
 
 
 def _due(layout: LineLayout, dialect: Dialect, s_max: float) -> _MoveTable:

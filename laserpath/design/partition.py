@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import ceil, prod
 from typing import Any, TypeVar
 
@@ -229,25 +229,25 @@ class Partition:
         return FieldView(part, tuple(_window(one, around) for one in given), self.every)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class PlacesByField:
     """Places (K, 2) mm, sorted once by the field in whose core they are: both may be many.
 
     owner: (K,) of each.  order: (K,) numbers of the places, field by field.  start: (fields + 1,) where those
-    of each begin.  beside: the same two of the places near each field, some of which are near several.
+    of each begin.
     """
 
     partition: Partition
+    xy: Floats
     owner: Indices
     order: Indices
     start: Indices
-    beside: tuple[Indices, Indices]
 
     @classmethod
     def of(cls, partition: Partition, xy: Floats) -> PlacesByField:
         """xy: (K, 2) mm."""
         owner = partition.owner(xy)
-        return cls(partition, owner, *by_group(owner, len(partition)), partition.fields_near(xy))
+        return cls(partition, xy, owner, *by_group(owner, len(partition)))
 
     def own(self, field: PlanField) -> Indices:
         """Rising numbers of those in the core of a field."""
@@ -256,8 +256,13 @@ class PlacesByField:
 
     def near(self, field: PlanField) -> Indices:
         """Rising numbers of those in the core of a field, or near it (`Partition.near`)."""
-        (order, start), k = self.beside, self.partition.number(field)
+        (order, start), k = self._beside, self.partition.number(field)
         return order[start[k] : start[k + 1]]
+
+    @cached_property
+    def _beside(self) -> tuple[Indices, Indices]:
+        """As `order` and `start`, of the places near each field; some are near several."""
+        return self.partition.fields_near(self.xy)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -281,16 +286,15 @@ def lines_by_field(partition: Partition, xy: Floats, reach: int) -> Iterator[tup
     reach: how many before and after them. What follows sees no others: there may be many fields, and many
     lines.
     """
-    owners = [partition.owner(one) for one in ((xy[1:] + xy[:-1]) / 2, xy)]
-    order, start = zip(*(by_group(one, len(partition)) for one in owners), strict=True)
+    middles, ends = (PlacesByField.of(partition, one) for one in ((xy[1:] + xy[:-1]) / 2, xy))
     count = len(xy) - 1
     for number, field in enumerate(partition):
-        middles, at = (order[k][start[k][number] : start[k][number + 1]] for k in (0, 1))
-        touched = np.unique(np.concatenate([middles, at, at - 1]))
+        at = ends.own(field)
+        touched = np.unique(np.concatenate([middles.own(field), at, at - 1]))
         touched = touched[(touched >= 0) & (touched < count)]
         if len(touched):
             line, vertex = joined(spans_around(touched, reach, count))
-            own, inside = picked(owners[0], line, -1) == number, owners[1][vertex] == number
+            own, inside = picked(middles.owner, line, -1) == number, ends.owner[vertex] == number
             yield field, LinesOfField(line, vertex, own, inside, partition.near(field, xy[vertex]))
 
 

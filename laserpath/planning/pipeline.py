@@ -201,7 +201,7 @@ def plan(
     task = Task.affordable(design, process, settings)
     if not is_alone(len(task.partition)):
         workers.prepare(begin)
-    if task.partition.single:
+    if is_wanted(task.overview, task.settings):
         _ = task.overview.target, task.overview.sampler  # once, before two threads ask for them
     with Beside(partial(affordable_limit, task)) as limit, Aside() as aside:
         others = _OtherPrints(task, aside)

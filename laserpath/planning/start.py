@@ -138,9 +138,11 @@ def start_curve(task: Task, progress: Callable[[Progress], None] | None = None) 
             listen = share_of(progress, k * ITERATIONS_EACH, CANDIDATES * ITERATIONS_EACH)
             return_freed()  # which is much after curves of thousands of islands
             if strokes and not any(_alike(strokes, trial.strokes) for trial in tried):
-                along = drawn(order(strokes), process, candidate.settings)
-                tried.append(_Trial.of(candidate, strokes, along, regions, listen))
-                del along
+                tour = order(strokes)
+                trial = _Trial.of(
+                    candidate, strokes, drawn(tour, process, candidate.settings), regions, listen
+                )
+                tried.append(trial)
                 _ = [trial.score for trial in tried[:-1]]  # while a worker executes the last one
         fitted = _fitted_trial(task, progress) if is_line_drawing(design, optics.fwhm(process.spot)) else None
     except _TrialStopped as stop:

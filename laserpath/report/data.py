@@ -47,7 +47,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 import gcode
-from laserpath.base.arrays import Bools, Floats
+from laserpath.base.arrays import Bools, Floats, block_means
 from laserpath.base.overlay import clipped, crossings
 from laserpath.design.scene import Scene
 from laserpath.design.target import rasterise
@@ -190,8 +190,8 @@ def coarser(field: DoseRaster) -> DoseRaster:
     shape = rows // times, columns // times
     dose = np.empty(shape)
     for some in strips(grid.part(slice(times * shape[0]), slice(times * shape[1])), times):
-        squares = field.dose[some, : times * shape[1]].reshape(-1, times, shape[1], times)
-        dose[some.start // times : some.stop // times] = squares.mean(axis=(1, 3))
+        means = block_means(field.dose[some, : times * shape[1]], times)
+        dose[some.start // times : some.stop // times] = means
     (x, y), middle = grid.origin, grid.pitch * (times - 1) / 2
     return DoseRaster(Grid((x + middle, y + middle), times * grid.pitch, shape), dose, field.critical_dose)
 
@@ -240,9 +240,8 @@ def _cured_rows(field: DoseRaster, design: Design | None, rows: slice) -> Pixels
     """Some rows of `cure_picture`."""
     # How steep a dose is in a row follows from those beside it.
     first, last = max(rows.start - 1, 0), min(rows.stop + 1, field.grid.shape[0])
-    cured = cured_fraction(field.dose[first:last], field.critical_dose)[
-        rows.start - first : rows.stop - first
-    ]
+    own = slice(rows.start - first, rows.stop - first)
+    cured = cured_fraction(field.dose[first:last], field.critical_dose)[own]
     drawn = cured if design is None else coverage(design, field.grid.part(rows, slice(None)))
     right, either = np.minimum(cured, drawn), np.maximum(cured, drawn)
     shares = [part.astype(np.float32) for part in (right, either - drawn, either - cured, 1 - either)]

@@ -31,11 +31,7 @@ from types import SimpleNamespace
 from typing import Any, TypeVar
 
 from laserpath.base.arrays import return_freed, return_large_blocks
-from laserpath.base.compute.runtime import (
-    cpu_count,
-    on_processors,
-    use_processors,
-)
+from laserpath.base.compute.runtime import cpu_count, on_processors, use_processors
 from laserpath.base.errors import InputError
 
 Task = TypeVar("Task")

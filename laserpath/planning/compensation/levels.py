@@ -412,7 +412,10 @@ def best_levels(program: MachineProgram, task: Task) -> MachineProgram:
 
 
 def _best_powers(part: ProgramPart, task: Task) -> Floats | None:
-    """(N,) mW, the powers of a program's path that place its edges best; None: they are its own."""
+    """(N,) mW, the powers of a program's path that place its edges best; None: they are its own.
+
+    Apart from the program that has them, so that what it takes is let go before that is written.
+    """
     moves, response = response_of(part, task.process)
     digits = np.rint(moves.power / response.rules.digit).astype(np.int64)
     found = _best_digits(moves.xy, response, digits, task)

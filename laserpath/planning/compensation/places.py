@@ -471,7 +471,10 @@ def best_places(
 
 
 def _best_places(program: MachineProgram, task: Task, edge_weight: float, time_weight: float) -> Floats:
-    """(N+1, 2) mm, the vertices of a program's path where they place its edges best."""
+    """(N+1, 2) mm, the vertices of a program's path where they place its edges best.
+
+    Apart from the program that has them, so that what it takes is let go before that is written.
+    """
     (part,) = program.parts
     machine, process, scene = task.machine, task.process, task.scene
     moves, response = response_of(part, process)
